@@ -1,0 +1,371 @@
+//! What a client is: its locks, and the program that it runs under them.
+//!
+//! The program reads an account, computes, and writes the result back. Under several locks it works on the account
+//! of the least of them.
+
+use crate::ids::{Fence, NodeId, Resource, Seen, Slot, Ticks, Time};
+use crate::locks::{Config, Locks, Standing};
+use crate::policy::{TokenCheck, UnsettledWrite};
+use crate::tape::{Tape, rebase};
+use crate::wake::{Window, earlier};
+use crate::wire::{Command, Effect, Input, Notice, OpId, Outbox, Outcome, Place, Reply};
+
+/// The state of one client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Worker {
+    locks: Locks,
+    job: Job,
+    /// Tells the operations on the resource apart.
+    round: u32,
+    updates_left: u8,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Job {
+    #[default]
+    Idle,
+    Reading {
+        timeout: Time,
+    },
+    Working {
+        seen: Seen,
+        until: Time,
+        written: u8,
+    },
+    Checking {
+        seen: Seen,
+        timeout: Time,
+        written: u8,
+    },
+    Writing {
+        timeout: Time,
+        written: u8,
+    },
+}
+
+impl Worker {
+    /// A client before its first update.
+    pub fn new(config: &Config) -> Self {
+        Self { updates_left: config.policy.program.updates, ..Self::default() }
+    }
+
+    /// One step. `Input::Acquire` starts the next update, if the client is at rest and one is left.
+    pub fn step(&mut self, config: &Config, now: Time, input: Input, out: &mut impl Outbox) {
+        match input {
+            Input::Acquire if !self.can_start() => {}
+            Input::Settled(op @ OpId { place: Place::Store, .. }, outcome) => {
+                // The clock comes first here as well.
+                self.drive(config, now, None, out);
+                if self.awaited_from_store() == Some(op) {
+                    self.store_answered(config, now, outcome, out);
+                }
+            }
+            Input::Wake => {
+                self.drive(config, now, Some(Input::Wake), out);
+                self.work(config, now, out);
+            }
+            Input::Acquire | Input::Release | Input::Settled(..) => self.drive(config, now, Some(input), out),
+        }
+    }
+
+    /// When the client next has something to do.
+    pub fn wake(&self, config: &Config) -> Option<Window> {
+        let job = match &self.job {
+            Job::Idle => None,
+            Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => Some(*timeout),
+            Job::Working { until, .. } => Some(*until),
+        };
+        earlier(job.map(Window::at), self.locks.wake(config))
+    }
+
+    /// Whether the client is at rest and has an update left to make.
+    pub fn can_start(&self) -> bool {
+        self.updates_left > 0 && self.job == Job::Idle && self.locks.is_idle()
+    }
+
+    /// Whether all updates have been made.
+    pub fn is_finished(&self) -> bool {
+        self.updates_left == 0
+    }
+
+    /// How many updates are left to make.
+    pub fn updates_left(&self) -> u8 {
+        self.updates_left
+    }
+
+    /// The client ends: only the number of updates that it has still to make outlives it.
+    pub fn crash(&mut self) {
+        self.job = Job::Idle;
+        self.locks.forget();
+    }
+
+    /// The client's locks.
+    pub fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    /// The client's locks, for a checker that keeps numbers by rank.
+    pub fn locks_mut(&mut self) -> &mut Locks {
+        &mut self.locks
+    }
+
+    /// How many writes of the update under way have been accepted, as far as the client knows.
+    pub fn writes_done(&self) -> u8 {
+        match self.job {
+            Job::Idle | Job::Reading { .. } => 0,
+            Job::Working { written, .. } | Job::Checking { written, .. } | Job::Writing { written, .. } => written,
+        }
+    }
+
+    /// What the program is doing, in a word.
+    pub fn doing(&self) -> &'static str {
+        match self.job {
+            Job::Idle => "nothing",
+            Job::Reading { .. } => "reading",
+            Job::Working { .. } => "working",
+            Job::Checking { .. } => "checking",
+            Job::Writing { .. } => "writing",
+        }
+    }
+
+    /// What the program has read and not yet written back, for a checker that keeps numbers by rank.
+    pub fn seen_mut(&mut self) -> Option<&mut Seen> {
+        match &mut self.job {
+            Job::Working { seen, .. } | Job::Checking { seen, .. } => Some(seen),
+            Job::Idle | Job::Reading { .. } | Job::Writing { .. } => None,
+        }
+    }
+
+    /// The operation that is awaited at a place.
+    pub fn awaited(&self, place: Place) -> Option<OpId> {
+        match place {
+            Place::Store => self.awaited_from_store(),
+            Place::Lock(slot, node) => self.awaited_from(slot, node),
+        }
+    }
+
+    /// Moves all deadlines as time passes. What is due stays due.
+    pub fn rebase(&mut self, by: Ticks) {
+        self.locks.rebase(by);
+        match &mut self.job {
+            Job::Idle => {}
+            Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => {
+                rebase(timeout, by)
+            }
+            Job::Working { until, .. } => rebase(until, by),
+        }
+    }
+
+    /// Lays the state on a tape.
+    pub fn fold(&mut self, config: &Config, tape: &mut impl Tape) {
+        tape.small(&mut self.updates_left, 3);
+        self.locks.fold(config, tape);
+        let before = self.job.tag();
+        let mut tag = before;
+        tape.small(&mut tag, 3);
+        if tag != before {
+            self.job = Job::blank(tag);
+        }
+        match &mut self.job {
+            Job::Idle => {}
+            Job::Reading { timeout } => tape.time(timeout),
+            Job::Working { seen, until: moment, written } | Job::Checking { seen, timeout: moment, written } => {
+                tape.seen(seen);
+                tape.time(moment);
+                tape.small(written, 2);
+            }
+            Job::Writing { timeout, written } => {
+                tape.time(timeout);
+                tape.small(written, 2);
+            }
+        }
+    }
+
+    /// The slot whose account the program works on: the least of the names.
+    pub fn account_slot(config: &Config) -> Slot {
+        let names = config.locks.as_slice();
+        let least = (0..names.len()).min_by_key(|slot| names[*slot]).unwrap_or(0);
+        Slot(least as u8)
+    }
+
+    fn account(config: &Config) -> Resource {
+        config.locks.as_slice()[Self::account_slot(config).0 as usize]
+    }
+
+    fn awaited_from(&self, slot: Slot, node: NodeId) -> Option<OpId> {
+        self.locks.awaited(slot, node)
+    }
+
+    fn awaited_from_store(&self) -> Option<OpId> {
+        let stage = match &self.job {
+            Job::Idle | Job::Working { .. } => return None,
+            Job::Reading { .. } => 0,
+            Job::Checking { .. } => 1,
+            Job::Writing { .. } => 2,
+        };
+        Some(OpId { place: Place::Store, round: self.round, stage })
+    }
+
+    /// Passes an input to the locks (or only the time), and acts upon what they tell.
+    fn drive(&mut self, config: &Config, now: Time, input: Option<Input>, out: &mut impl Outbox) {
+        let mut hear = Hear { out, notice: None };
+        match input {
+            Some(input) => self.locks.step(config, now, input, &mut hear),
+            None => self.locks.look_at_clock(config, now, &mut hear),
+        }
+        match hear.notice {
+            None | Some(Notice::Released) => {}
+            Some(Notice::Acquired { .. }) => self.read(config, now, out),
+            Some(Notice::Lost) => self.lost(config, now, out),
+            Some(Notice::GaveUp) => self.updates_left = self.updates_left.saturating_sub(1),
+        }
+    }
+
+    fn fence(&self, config: &Config) -> Option<Fence> {
+        self.locks.fence(Self::account_slot(config))
+    }
+
+    fn read(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+        let fence = self.fence(config).filter(|_| config.policy.program.check == TokenCheck::OnReadAndWrite);
+        self.job = Job::Reading { timeout: now.after(config.policy.timeout) };
+        self.send(Command::Read { account: Self::account(config), fence }, out);
+    }
+
+    /// Computes, if that takes time, and then writes.
+    fn compute(&mut self, config: &Config, now: Time, seen: Seen, written: u8, out: &mut impl Outbox) {
+        self.job = Job::Working { seen, until: now.after(config.policy.program.work), written };
+        self.work(config, now, out);
+    }
+
+    /// Does what the program has to do at its own moments.
+    fn work(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+        match self.job {
+            Job::Idle => {}
+            Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => {
+                if now >= timeout {
+                    self.store_answered(config, now, Outcome::Unknown, out);
+                }
+            }
+            Job::Working { until, .. } if now < until => {}
+            Job::Working { .. } if !self.still_holds(config, now) => self.end(config, now, out),
+            Job::Working { seen, written, .. } if config.policy.program.check == TokenCheck::CheckThenWrite => {
+                self.job = Job::Checking { seen, timeout: now.after(config.policy.timeout), written };
+                self.send(Command::Check { account: Self::account(config), fence: self.fence(config) }, out);
+            }
+            Job::Working { seen, written, .. } => {
+                let checked = config.policy.program.check != TokenCheck::Nothing;
+                self.write(config, now, seen, written, checked, out);
+            }
+        }
+    }
+
+    fn write(&mut self, config: &Config, now: Time, seen: Seen, written: u8, checked: bool, out: &mut impl Outbox) {
+        let fence = self.fence(config).filter(|_| checked);
+        self.job = Job::Writing { timeout: now.after(config.policy.timeout), written };
+        self.send(Command::Write { account: Self::account(config), fence, seen }, out);
+        let last = written + 1 == config.policy.program.writes;
+        if last && config.policy.unsettled_write == UnsettledWrite::AtOnce {
+            self.drive(config, now, Some(Input::Release), out);
+        }
+    }
+
+    fn send(&mut self, command: Command, out: &mut impl Outbox) {
+        self.round = self.round.wrapping_add(1);
+        if let Some(op) = self.awaited_from_store() {
+            out.push(Effect::Send { op, command });
+        }
+    }
+
+    fn store_answered(&mut self, config: &Config, now: Time, outcome: Outcome, out: &mut impl Outbox) {
+        match (self.job.clone(), outcome) {
+            (Job::Reading { .. }, Outcome::Answered(Reply::Account(seen))) => {
+                if self.still_holds(config, now) {
+                    self.compute(config, now, seen, 0, out);
+                } else {
+                    self.end(config, now, out);
+                }
+            }
+            (Job::Checking { seen, written, .. }, Outcome::Answered(Reply::Done)) => {
+                if self.still_holds(config, now) {
+                    self.write(config, now, seen, written, false, out);
+                } else {
+                    self.end(config, now, out);
+                }
+            }
+            (Job::Writing { written, .. }, Outcome::Answered(Reply::Account(seen))) => {
+                if written + 1 == config.policy.program.writes {
+                    self.updates_left = self.updates_left.saturating_sub(1);
+                    self.end(config, now, out);
+                } else if self.still_holds(config, now) {
+                    self.compute(config, now, seen, written + 1, out);
+                } else {
+                    self.end(config, now, out);
+                }
+            }
+            (Job::Writing { .. }, Outcome::Unknown) if config.policy.unsettled_write == UnsettledWrite::Waits => {
+                // The write may still arrive: an unlock that overtakes it would lose an update. The TTL frees the lock.
+                self.job = Job::Idle;
+                self.locks.abandon(config, now);
+            }
+            (Job::Idle | Job::Working { .. }, _) => {}
+            (Job::Reading { .. } | Job::Checking { .. } | Job::Writing { .. }, _) => self.end(config, now, out),
+        }
+    }
+
+    /// Ends the program, well or not, and gives the locks back.
+    fn end(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+        self.job = Job::Idle;
+        self.drive(config, now, Some(Input::Release), out);
+    }
+
+    fn lost(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+        let writing = matches!(self.job, Job::Writing { .. });
+        match config.policy.unsettled_write {
+            UnsettledWrite::Waits if writing => {}
+            UnsettledWrite::AtOnce if writing => self.drive(config, now, Some(Input::Release), out),
+            UnsettledWrite::Waits | UnsettledWrite::AtOnce => self.end(config, now, out),
+        }
+    }
+
+    /// Whether the client may go on with its program: it holds the locks, or knows no better.
+    fn still_holds(&self, config: &Config, now: Time) -> bool {
+        matches!(self.locks.standing(config, now), Standing::Holding { .. })
+    }
+}
+
+impl Job {
+    fn tag(&self) -> u8 {
+        match self {
+            Self::Idle => 0,
+            Self::Reading { .. } => 1,
+            Self::Working { .. } => 2,
+            Self::Checking { .. } => 3,
+            Self::Writing { .. } => 4,
+        }
+    }
+
+    fn blank(tag: u8) -> Self {
+        match tag {
+            1 => Self::Reading { timeout: Time::default() },
+            2 => Self::Working { seen: Seen::default(), until: Time::default(), written: 0 },
+            3 => Self::Checking { seen: Seen::default(), timeout: Time::default(), written: 0 },
+            4 => Self::Writing { timeout: Time::default(), written: 0 },
+            _ => Self::Idle,
+        }
+    }
+}
+
+/// An outbox that passes requests on and listens to what is told.
+struct Hear<'a, O: Outbox> {
+    out: &'a mut O,
+    notice: Option<Notice>,
+}
+
+impl<O: Outbox> Outbox for Hear<'_, O> {
+    fn push(&mut self, effect: Effect) {
+        if let Effect::Tell(notice) = effect {
+            self.notice = Some(notice);
+        }
+        self.out.push(effect);
+    }
+}

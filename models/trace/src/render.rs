@@ -1,0 +1,5 @@
+//! What a trace can be shown as. A renderer reads a [`Trace`](crate::Trace) and nothing else.
+
+pub mod json;
+pub mod terminal;
+mod text;

@@ -1,0 +1,4 @@
+//! The renderers, on traces made by hand.
+
+mod samples;
+mod terminal;

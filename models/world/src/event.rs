@@ -1,0 +1,220 @@
+//! What happens within a step, for whoever wants to tell of it.
+
+use protocol::{Command, Notice, Reply, Resource, Slot, Verb};
+
+use crate::message::Site;
+use crate::server::Acquisition;
+use crate::setup::Fault;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A client sent a request.
+    Sent {
+        /// The client.
+        client: u8,
+        /// To where.
+        site: Site,
+        /// On behalf of which lock.
+        slot: Slot,
+        /// The name of the message.
+        tag: u32,
+        /// What it asks.
+        command: Command,
+    },
+    /// A client could not send a request: an earlier one is stuck on the connection.
+    Unsent {
+        /// The client.
+        client: u8,
+        /// To where.
+        site: Site,
+        /// What it would have asked.
+        command: Command,
+    },
+    /// A server carried out a request.
+    Served {
+        /// Whose request.
+        client: u8,
+        /// Where.
+        site: Site,
+        /// On behalf of which lock.
+        slot: Slot,
+        /// The name of the request.
+        tag: u32,
+        /// What was asked.
+        command: Command,
+        /// What came of it.
+        reply: Reply,
+        /// The name of the reply, if anybody waits for it.
+        answer: Option<u32>,
+    },
+    /// An answer reached its client.
+    Answered {
+        /// The client.
+        client: u8,
+        /// From where.
+        site: Site,
+        /// The name of the message.
+        tag: u32,
+        /// What it says.
+        reply: Reply,
+    },
+    /// A message was lost.
+    Lost {
+        /// The name of the message.
+        tag: u32,
+    },
+    /// A message is delayed.
+    Delayed {
+        /// The name of the message.
+        tag: u32,
+    },
+    /// A reply that nobody waits for any more was dropped from the world.
+    Ignored {
+        /// The name of the message.
+        tag: u32,
+    },
+    /// A core told its user something.
+    Told {
+        /// The client.
+        client: u8,
+        /// What.
+        notice: Notice,
+    },
+    /// A client asked a node for a lock that another client's entry stood in the way of.
+    Blocked {
+        /// Who asked.
+        client: u8,
+        /// Whose entry it was.
+        by: Acquisition,
+    },
+    /// A client turned down what the servers had granted, because it came too late.
+    TurnedDown {
+        /// Who.
+        client: u8,
+    },
+    /// The resource accepted a write.
+    Accepted {
+        /// Whose.
+        client: u8,
+        /// Whether it was not the first of its update.
+        again: bool,
+    },
+    /// A quorum of nodes came to hold the entry of an acquisition.
+    Granted {
+        /// To whom.
+        to: Acquisition,
+        /// Which lock.
+        resource: Resource,
+    },
+    /// An entry reached the end of its life.
+    Expired {
+        /// Where.
+        node: u8,
+        /// Which lock.
+        resource: Resource,
+        /// Whose it was.
+        by: Acquisition,
+    },
+    /// A clocked holder's deadline passed.
+    Lapsed {
+        /// Who.
+        client: u8,
+    },
+    /// A fault happened.
+    Fault(Fault),
+}
+
+/// Who hears of events.
+pub trait Observer {
+    /// Takes one event.
+    fn event(&mut self, event: Event);
+}
+
+/// Things that must have happened somewhere if "holds" is to mean anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Witness {
+    /// A lock was acquired.
+    Acquired,
+    /// A client was refused a lock that another client's entry stood in the way of.
+    Contended,
+    /// A lease came to its end, on a server or on its holder's clock.
+    DeadlineReached,
+    /// A client turned down what the servers had granted, because it came too late.
+    Refused,
+    /// A second write was accepted.
+    SecondWriteAccepted,
+    /// A holder heard that its lock is lost.
+    Lost,
+    /// A renewal took effect.
+    Renewed,
+    /// A fault of this kind happened.
+    Fault(Fault),
+}
+
+impl Witness {
+    /// All that are not about faults.
+    pub const PLAIN: [Self; 7] = [
+        Self::Acquired,
+        Self::Contended,
+        Self::DeadlineReached,
+        Self::Refused,
+        Self::SecondWriteAccepted,
+        Self::Lost,
+        Self::Renewed,
+    ];
+
+    /// Its bit in a set of witnesses.
+    pub fn bit(self) -> u64 {
+        let index = match self {
+            Self::Acquired => 0,
+            Self::Contended => 1,
+            Self::DeadlineReached => 2,
+            Self::Refused => 3,
+            Self::SecondWriteAccepted => 4,
+            Self::Lost => 5,
+            Self::Renewed => 6,
+            Self::Fault(fault) => 8 + fault as u64,
+        };
+        1 << index
+    }
+}
+
+/// An observer that keeps only which witnesses it saw.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Witnesses(pub u64);
+
+impl Observer for Witnesses {
+    fn event(&mut self, event: Event) {
+        let seen = match event {
+            Event::Told { notice: Notice::Acquired { .. }, .. } => Witness::Acquired,
+            Event::Told { notice: Notice::Lost, .. } => Witness::Lost,
+            Event::Blocked { .. } => Witness::Contended,
+            Event::Expired { .. } | Event::Lapsed { .. } => Witness::DeadlineReached,
+            Event::TurnedDown { .. } => Witness::Refused,
+            Event::Accepted { again: true, .. } => Witness::SecondWriteAccepted,
+            Event::Served { command: Command::Lock { verb, .. }, reply: Reply::Done, .. } if renews(verb) => {
+                Witness::Renewed
+            }
+            Event::Fault(fault) => Witness::Fault(fault),
+            Event::Sent { .. }
+            | Event::Unsent { .. }
+            | Event::Served { .. }
+            | Event::Answered { .. }
+            | Event::Lost { .. }
+            | Event::Delayed { .. }
+            | Event::Ignored { .. }
+            | Event::Told { .. }
+            | Event::Accepted { .. }
+            | Event::Granted { .. } => return,
+        };
+        self.0 |= seen.bit();
+    }
+}
+
+fn renews(verb: Verb) -> bool {
+    match verb {
+        Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend => true,
+        Verb::SetNxPx | Verb::Setnx | Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Incr => false,
+    }
+}

@@ -1,0 +1,32 @@
+//! The world that lock protocols live in: clients, lock servers, the protected resource, the network between them, a
+//! clock for each process, and a budget of faults.
+//!
+//! Three things are kept apart: what the servers granted, what each client believes, and what the resource accepted.
+//! Time is relative and clamped, numbers that only ever grow are kept by rank, so the space of states is finite without
+//! a horizon. Everything that can happen is an [`Action`]; [`World::actions`] lists them, [`World::apply`] carries
+//! one out, [`World::pack`] makes of the result a few words of bits.
+//!
+//! This crate never searches, never reads a file, and never names a scenario.
+#![no_std]
+
+extern crate alloc;
+
+mod action;
+mod event;
+mod message;
+mod pack;
+mod property;
+mod server;
+mod setup;
+mod step;
+mod store;
+mod world;
+
+pub use action::Action;
+pub use event::{Event, Observer, Witness, Witnesses};
+pub use message::{Body, Direction, Lane, Message, Site};
+pub use pack::Packed;
+pub use server::{Acquisition, Entry, Node};
+pub use setup::*;
+pub use store::{Account, CURRENT, OUTDATED};
+pub use world::{Client, Flags, Running, World};

@@ -1,0 +1,125 @@
+//! Messages under way.
+
+use protocol::{Command, Place, Reply, Slot, Verb};
+
+/// Where a message goes to or comes from, on the far side of a client: a lock server, or the resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Site {
+    /// A lock server.
+    Node(u8),
+    /// The protected resource.
+    Store,
+}
+
+impl Site {
+    /// The site of a place.
+    pub fn of(place: Place) -> Self {
+        match place {
+            Place::Lock(_, node) => Self::Node(node.0),
+            Place::Store => Self::Store,
+        }
+    }
+}
+
+/// Which way a message travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From a client.
+    Request,
+    /// To a client.
+    Reply,
+}
+
+/// One direction of the connection between a client and a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane {
+    /// The client.
+    pub client: u8,
+    /// The far side.
+    pub site: Site,
+    /// Which way.
+    pub direction: Direction,
+}
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Body {
+    /// A request.
+    Request {
+        /// What is asked.
+        command: Command,
+        /// For a write, which grant it was made under; zero if none. No server sees this.
+        grant: u8,
+    },
+    /// An answer.
+    Reply(Reply),
+}
+
+/// A message under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Message {
+    /// Where it travels.
+    pub lane: Lane,
+    /// On behalf of which of the client's locks.
+    pub slot: Slot,
+    /// What it says.
+    pub body: Body,
+    /// For how many ticks it has been under way, as far as the bounds of the latency tell them apart.
+    pub age: u8,
+    /// Whether it may stay under way beyond the bound.
+    pub delayed: bool,
+    /// Whether the client still waits for the answer.
+    pub awaited: bool,
+    /// Whether its client has crashed since.
+    pub bereft: bool,
+    /// Its name in a trace. Not part of a state.
+    pub tag: u32,
+}
+
+impl Message {
+    /// The place of the operation that the message belongs to.
+    pub fn place(&self) -> Place {
+        match self.lane.site {
+            Site::Node(node) => Place::Lock(self.slot, protocol::NodeId(node)),
+            Site::Store => Place::Store,
+        }
+    }
+
+    /// The verb, if this is a request to a lock server.
+    pub fn verb(&self) -> Option<Verb> {
+        match self.body {
+            Body::Request { command: Command::Lock { verb, .. }, .. } => Some(verb),
+            Body::Request { command: Command::Read { .. } | Command::Check { .. } | Command::Write { .. }, .. }
+            | Body::Reply(_) => None,
+        }
+    }
+}
+
+/// Whether a command gives a lock back, or is part of doing so.
+pub(crate) fn releases(verb: Verb) -> bool {
+    match verb {
+        Verb::Get | Verb::Del | Verb::CompareAndDelete => true,
+        Verb::SetNxPx
+        | Verb::Setnx
+        | Verb::SetXxPx
+        | Verb::SetPx
+        | Verb::Pexpire
+        | Verb::CompareAndExtend
+        | Verb::Incr => false,
+    }
+}
+
+/// Whether a command asks for a lock.
+pub(crate) fn acquires(verb: Verb) -> bool {
+    match verb {
+        Verb::SetNxPx | Verb::Setnx => true,
+        Verb::SetXxPx
+        | Verb::SetPx
+        | Verb::Pexpire
+        | Verb::CompareAndExtend
+        | Verb::Incr
+        | Verb::Get
+        | Verb::Del
+        | Verb::CompareAndDelete => false,
+    }
+}

@@ -1,0 +1,420 @@
+//! A state as a few words of bits: what the search keeps, compares and hashes.
+
+use core::hash::{Hash, Hasher};
+
+use protocol::{Command, Fence, NodeId, Nodes, Reply, Resource, Seen, Slot, Tape, Time, Token, Verb};
+use smallvec::SmallVec;
+
+use crate::message::{Body, Direction, Lane, Message, Site};
+use crate::server::{Acquisition, Entry};
+use crate::setup::{Fault, Setup};
+use crate::world::{Running, World};
+
+/// How many words lie in the state itself; only unusually large worlds need more.
+const INLINE_WORDS: usize = 8;
+
+/// Bits of a number that is kept by rank.
+const RANK_BITS: u32 = 5;
+
+/// A state of the world, packed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Packed(SmallVec<[u64; INLINE_WORDS]>);
+
+impl Hash for Packed {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for word in &self.0 {
+            hasher.write_u64(*word);
+        }
+    }
+}
+
+impl Packed {
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let spilled = if self.0.spilled() { self.0.capacity() * size_of::<u64>() } else { 0 };
+        size_of::<Self>() + spilled
+    }
+}
+
+/// How wide the fields of the states of one setup are.
+#[derive(Clone, Copy, Debug)]
+struct Widths {
+    time: u32,
+    nodes: u32,
+}
+
+impl Widths {
+    fn of(setup: &Setup) -> Self {
+        let policy = &setup.policy;
+        let lease = policy.ttl.map_or(0, |t| t.0) + policy.drift_ticks.0;
+        let jumps = setup.jump.0 * u32::from(setup.faults.get(Fault::Jump));
+        let retry = match policy.retry {
+            protocol::Retry::Never => 0,
+            protocol::Retry::Fixed(delay) => delay.0,
+            protocol::Retry::Jitter(_, most) | protocol::Retry::Exponential(_, most) => most.0,
+        };
+        let spans = [
+            lease + jumps,
+            policy.timeout.0,
+            policy.renew_every.0,
+            policy.give_up_after.map_or(0, |t| t.0),
+            policy.program.work.0,
+            setup.restart_delay.0,
+            retry,
+        ];
+        let longest = spans.into_iter().max().unwrap_or(0);
+        Self { time: u32::BITS - longest.leading_zeros(), nodes: policy.nodes.into() }
+    }
+}
+
+/// A tape that is written.
+struct Writer {
+    words: SmallVec<[u64; INLINE_WORDS]>,
+    filled: u32,
+    widths: Widths,
+}
+
+impl Writer {
+    fn put(&mut self, value: u32, bits: u32) {
+        assert!(u64::from(value) < 1 << bits, "a field of {bits} bits cannot hold {value}");
+        let offset = self.filled % u64::BITS;
+        if offset == 0 {
+            self.words.push(0);
+        }
+        let last = self.words.len() - 1;
+        self.words[last] |= u64::from(value) << offset;
+        if offset + bits > u64::BITS {
+            self.words.push(u64::from(value) >> (u64::BITS - offset));
+        }
+        self.filled += bits;
+    }
+}
+
+/// A tape that is read.
+struct Reader<'a> {
+    words: &'a [u64],
+    read: u32,
+    widths: Widths,
+}
+
+impl Reader<'_> {
+    fn get(&mut self, bits: u32) -> u32 {
+        let (index, offset) = ((self.read / u64::BITS) as usize, self.read % u64::BITS);
+        let mut value = self.words.get(index).map_or(0, |w| w >> offset);
+        if offset + bits > u64::BITS {
+            value |= self.words.get(index + 1).map_or(0, |w| w << (u64::BITS - offset));
+        }
+        self.read += bits;
+        (value & ((1 << bits) - 1)) as u32
+    }
+}
+
+/// What both directions have in common: everything is a number of some width.
+trait Bits {
+    fn widths(&self) -> Widths;
+    fn bits(&mut self, value: &mut u32, bits: u32);
+}
+
+impl Bits for Writer {
+    fn widths(&self) -> Widths {
+        self.widths
+    }
+
+    fn bits(&mut self, value: &mut u32, bits: u32) {
+        if bits > 0 {
+            self.put(*value, bits);
+        }
+    }
+}
+
+impl Bits for Reader<'_> {
+    fn widths(&self) -> Widths {
+        self.widths
+    }
+
+    fn bits(&mut self, value: &mut u32, bits: u32) {
+        *value = if bits > 0 { self.get(bits) } else { 0 };
+    }
+}
+
+/// The tape of a world.
+struct WorldTape<B>(B);
+
+impl<B: Bits> Tape for WorldTape<B> {
+    fn number(&mut self, value: &mut u32, bits: u32) {
+        self.0.bits(value, bits);
+    }
+
+    fn time(&mut self, value: &mut Time) {
+        let width = self.0.widths().time;
+        self.0.bits(&mut value.0, width);
+    }
+
+    fn nodes(&mut self, value: &mut Nodes) {
+        let width = self.0.widths().nodes;
+        self.small(&mut value.0, width);
+    }
+
+    fn token(&mut self, value: &mut Token) {
+        self.0.bits(&mut value.0, RANK_BITS);
+    }
+
+    fn fence(&mut self, value: &mut Fence) {
+        self.0.bits(&mut value.0, RANK_BITS);
+    }
+
+    fn seen(&mut self, value: &mut Seen) {
+        self.0.bits(&mut value.0, 1);
+    }
+}
+
+impl World {
+    /// Packs the world. It has to be [canonical](Self::canonicalise).
+    pub fn pack(&mut self, setup: &Setup) -> Packed {
+        let writer = Writer { words: SmallVec::new(), filled: 0, widths: Widths::of(setup) };
+        let mut tape = WorldTape(writer);
+        self.fold(setup, &mut tape);
+        Packed(tape.0.words)
+    }
+
+    /// The world that was packed.
+    pub fn unpack(setup: &Setup, packed: &Packed) -> Self {
+        let reader = Reader { words: &packed.0, read: 0, widths: Widths::of(setup) };
+        let mut world = Self::new(setup);
+        world.fold(setup, &mut WorldTape(reader));
+        world
+    }
+
+    fn fold(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        tape.flag(&mut self.flags.lost_update);
+        tape.flag(&mut self.flags.stale_write);
+        tape.flag(&mut self.flags.wrong_release);
+        for fault in setup.faults.kinds() {
+            let mut left = self.faults.get(fault);
+            tape.small(&mut left, 4);
+            self.faults.set(fault, left);
+        }
+        for index in 0..setup.clients.len() as u8 {
+            self.fold_client(setup, index, tape);
+        }
+        self.fold_nodes(setup, tape);
+        let checked = setup.policy.program.check != protocol::TokenCheck::Nothing;
+        for account in &mut self.accounts {
+            tape.small(&mut account.grant, RANK_BITS);
+            if checked {
+                tape.fence(&mut account.fence);
+            }
+        }
+        self.fold_messages(setup, tape);
+    }
+
+    fn fold_client(&mut self, setup: &Setup, index: u8, tape: &mut impl Tape) {
+        let config = self.config(setup, index);
+        let client = &mut self.clients[index as usize];
+        let mut running = client.running as u8;
+        tape.small(&mut running, 2);
+        client.running = match running {
+            1 => Running::Paused,
+            2 => Running::Crashed,
+            _ => Running::Yes,
+        };
+        client.worker.fold(&config, tape);
+        for (slot, _) in Self::slots(setup, index) {
+            tape.small(&mut client.grants[slot.0 as usize], RANK_BITS);
+        }
+    }
+
+    fn fold_nodes(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        let mints = setup.policy.fencing != protocol::Fencing::Nothing;
+        for node in &mut self.nodes {
+            for resource in 0..setup.resources as usize {
+                let entry = &mut node.entries[resource];
+                let blank = Acquisition { client: 0, slot: Slot(0), token: Token(0), bereft: false };
+                let mut present = entry.is_some();
+                tape.flag(&mut present);
+                if !present {
+                    *entry = None;
+                } else {
+                    fold_entry(entry.get_or_insert(Entry { by: blank, left: None }), tape);
+                }
+                if mints {
+                    tape.fence(&mut node.counters[resource]);
+                }
+            }
+            if setup.restart_delay.0 > 0 {
+                fold_span(&mut node.down, tape);
+            }
+        }
+    }
+
+    fn fold_messages(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        let mut count = self.messages.len() as u32;
+        tape.number(&mut count, 7);
+        let blank = Message {
+            lane: Lane { client: 0, site: Site::Store, direction: Direction::Request },
+            slot: Slot(0),
+            body: Body::Reply(Reply::Done),
+            age: 0,
+            delayed: false,
+            awaited: false,
+            bereft: false,
+            tag: 0,
+        };
+        self.messages.resize(count as usize, blank);
+        for message in &mut self.messages {
+            fold_message(message, setup, tape);
+        }
+    }
+}
+
+fn fold_span(span: &mut u8, tape: &mut impl Tape) {
+    let mut time = Time((*span).into());
+    tape.time(&mut time);
+    *span = time.0 as u8;
+}
+
+fn fold_entry(entry: &mut Entry, tape: &mut impl Tape) {
+    tape.small(&mut entry.by.client, 2);
+    tape.small(&mut entry.by.slot.0, 2);
+    tape.token(&mut entry.by.token);
+    tape.flag(&mut entry.by.bereft);
+    tape.option(&mut entry.left, |tape, left| fold_span(left, tape));
+}
+
+fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
+    tape.small(&mut message.lane.client, 2);
+    let mut site = match message.lane.site {
+        Site::Node(node) => node,
+        Site::Store => 7,
+    };
+    tape.small(&mut site, 3);
+    message.lane.site = if site == 7 { Site::Store } else { Site::Node(site) };
+    let mut reply = message.lane.direction == Direction::Reply;
+    tape.flag(&mut reply);
+    message.lane.direction = if reply { Direction::Reply } else { Direction::Request };
+    tape.small(&mut message.slot.0, 2);
+    let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
+    tape.small(&mut message.age, age_bits);
+    tape.flag(&mut message.delayed);
+    tape.flag(&mut message.awaited);
+    tape.flag(&mut message.bereft);
+    if reply {
+        fold_reply(&mut message.body, tape);
+    } else {
+        fold_request(&mut message.body, tape);
+    }
+}
+
+fn fold_reply(body: &mut Body, tape: &mut impl Tape) {
+    let mut reply = match *body {
+        Body::Reply(reply) => reply,
+        Body::Request { .. } => Reply::Done,
+    };
+    let before = reply_tag(reply);
+    let mut tag = before;
+    tape.small(&mut tag, 3);
+    if tag != before {
+        reply = blank_reply(tag);
+    }
+    match &mut reply {
+        Reply::Done | Reply::Nothing | Reply::Stale => {}
+        Reply::Minted(fence) => tape.fence(fence),
+        Reply::Taken { own } | Reply::Entry { own } => tape.flag(own),
+        Reply::Account(seen) => tape.seen(seen),
+    }
+    *body = Body::Reply(reply);
+}
+
+fn reply_tag(reply: Reply) -> u8 {
+    match reply {
+        Reply::Done => 0,
+        Reply::Minted(_) => 1,
+        Reply::Taken { .. } => 2,
+        Reply::Nothing => 3,
+        Reply::Entry { .. } => 4,
+        Reply::Account(_) => 5,
+        Reply::Stale => 6,
+    }
+}
+
+fn blank_reply(tag: u8) -> Reply {
+    match tag {
+        1 => Reply::Minted(Fence(0)),
+        2 => Reply::Taken { own: false },
+        3 => Reply::Nothing,
+        4 => Reply::Entry { own: false },
+        5 => Reply::Account(Seen(0)),
+        6 => Reply::Stale,
+        _ => Reply::Done,
+    }
+}
+
+/// The verbs by their number on the tape.
+const VERBS: [Verb; 10] = [
+    Verb::SetNxPx,
+    Verb::Setnx,
+    Verb::SetXxPx,
+    Verb::SetPx,
+    Verb::Pexpire,
+    Verb::CompareAndExtend,
+    Verb::Get,
+    Verb::Del,
+    Verb::CompareAndDelete,
+    Verb::Incr,
+];
+
+fn fold_request(body: &mut Body, tape: &mut impl Tape) {
+    let blank = Command::Read { account: Resource(0), fence: None };
+    let (mut command, mut grant) = match *body {
+        Body::Request { command, grant } => (command, grant),
+        Body::Reply(_) => (blank, 0),
+    };
+    let before = command_tag(&command);
+    let mut tag = before;
+    tape.small(&mut tag, 4);
+    if tag != before {
+        command = blank_command(tag);
+    }
+    match &mut command {
+        Command::Lock { resource, token, mint, .. } => {
+            tape.small(&mut resource.0, 2);
+            tape.token(token);
+            tape.flag(mint);
+        }
+        Command::Read { account, fence } | Command::Check { account, fence } => {
+            tape.small(&mut account.0, 2);
+            tape.option(fence, |tape, fence| tape.fence(fence));
+        }
+        Command::Write { account, fence, seen } => {
+            tape.small(&mut account.0, 2);
+            tape.option(fence, |tape, fence| tape.fence(fence));
+            tape.seen(seen);
+            tape.small(&mut grant, RANK_BITS);
+        }
+    }
+    *body = Body::Request { command, grant };
+}
+
+fn command_tag(command: &Command) -> u8 {
+    match command {
+        Command::Lock { verb, .. } => *verb as u8,
+        Command::Read { .. } => 10,
+        Command::Check { .. } => 11,
+        Command::Write { .. } => 12,
+    }
+}
+
+fn blank_command(tag: u8) -> Command {
+    let account = Resource(0);
+    match tag {
+        10 => Command::Read { account, fence: None },
+        11 => Command::Check { account, fence: None },
+        12 => Command::Write { account, fence: None, seen: Seen(0) },
+        verb => {
+            let verb = VERBS[usize::from(verb).min(VERBS.len() - 1)];
+            Command::Lock { resource: account, verb, token: Token(0), mint: false }
+        }
+    }
+}
+
+const _: () = assert!(NodeId(6).0 < 7, "the seventh number stands for the resource");

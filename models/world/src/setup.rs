@@ -1,0 +1,124 @@
+//! What a world is made of, beside the policy of its clients.
+
+use alloc::vec::Vec;
+
+use protocol::{LockList, Policy, Ticks};
+
+/// The largest number of clients.
+pub const MAX_CLIENTS: usize = 4;
+
+/// The largest number of different locks, each with an account of its own that it protects.
+pub const MAX_RESOURCES: usize = 4;
+
+/// In which order the messages of one connection and direction arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// First in, first out. A delayed message holds back what is behind it, as a TCP segment does.
+    Fifo,
+    /// In any order, as over several connections. A delayed message holds back nothing.
+    Unordered,
+}
+
+/// What a lock server remembers over a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// Nothing.
+    Nothing,
+    /// Everything that it acknowledged.
+    Always,
+}
+
+/// Which fencing tokens the resource accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Only tokens greater than the greatest seen.
+    Greater,
+    /// Tokens greater than or equal to the greatest seen.
+    GreaterOrEqual,
+}
+
+/// How much happens in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// A request and its reply are delivered in steps of their own.
+    Message,
+    /// A request is delivered, carried out and answered, and the answer received, in one step.
+    Exchange,
+}
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// One client stops until it is resumed.
+    Pause,
+    /// One message may stay under way beyond its bound.
+    Delay,
+    /// One request is lost.
+    DropRequest,
+    /// One reply is lost.
+    DropReply,
+    /// One client ends.
+    Crash,
+    /// One lock server stops and comes back.
+    Restart,
+    /// The wall clock of one lock server moves.
+    Jump,
+}
+
+impl Fault {
+    /// All kinds, in the documented order.
+    pub const ALL: [Self; 7] =
+        [Self::Pause, Self::Delay, Self::DropRequest, Self::DropReply, Self::Crash, Self::Restart, Self::Jump];
+}
+
+/// How many units of each kind of fault there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget([u8; Fault::ALL.len()]);
+
+impl Budget {
+    /// The units of a kind.
+    pub fn get(&self, fault: Fault) -> u8 {
+        self.0[fault as usize]
+    }
+
+    /// Sets the units of a kind.
+    pub fn set(&mut self, fault: Fault, units: u8) {
+        self.0[fault as usize] = units;
+    }
+
+    /// The kinds with at least one unit, in the documented order.
+    pub fn kinds(&self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.into_iter().filter(|f| self.get(*f) > 0)
+    }
+}
+
+/// A world before its first step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// What the clients decide, all alike.
+    pub policy: Policy,
+    /// The locks of each client.
+    pub clients: Vec<LockList>,
+    /// How many different locks there are.
+    pub resources: u8,
+    /// The least number of ticks that a message is under way.
+    pub latency_least: Ticks,
+    /// The greatest, which only a delay lifts.
+    pub latency_greatest: Ticks,
+    /// In which order messages arrive.
+    pub network: Network,
+    /// What a restart leaves.
+    pub persistence: Persistence,
+    /// How long a restart takes.
+    pub restart_delay: Ticks,
+    /// By how much a wall clock jumps, forward or back.
+    pub jump: Ticks,
+    /// Whether a crashed client starts again, without memory.
+    pub rejoin: bool,
+    /// Which fencing tokens the resource accepts.
+    pub compare: Compare,
+    /// How much happens in one step.
+    pub grain: Grain,
+    /// The faults that may happen.
+    pub faults: Budget,
+}

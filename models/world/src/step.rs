@@ -1,0 +1,332 @@
+//! What a step does.
+
+use protocol::{Command, Input, OpId, Outcome, Place, Reply, Resource, Slot, Time, Worker};
+use smallvec::SmallVec;
+
+use crate::action::Action;
+use crate::event::{Event, Observer};
+use crate::message::{Body, Direction, Lane, Message, Site, acquires, releases};
+use crate::server::Acquisition;
+use crate::setup::{Network, Setup};
+use crate::store::OUTDATED;
+use crate::world::{Flags, Running, World};
+
+/// The effects of one step of a core, kept on the stack.
+#[derive(Default)]
+struct Effects(SmallVec<[protocol::Effect; 8]>);
+
+impl protocol::Outbox for Effects {
+    fn push(&mut self, effect: protocol::Effect) {
+        self.0.push(effect);
+    }
+}
+
+impl World {
+    /// Carries out an action that [`actions`](Self::actions) listed.
+    pub fn apply(&mut self, setup: &Setup, action: Action, observer: &mut impl Observer) {
+        self.flags = Flags::default();
+        if let Some(fault) = action.fault() {
+            self.faults.set(fault, self.faults.get(fault) - 1);
+            observer.event(Event::Fault(fault));
+        }
+        match action {
+            Action::Start(client) => self.step_client(setup, client, Input::Acquire, observer),
+            Action::Wake(client) => self.step_client(setup, client, Input::Wake, observer),
+            Action::Deliver(lane, at) => self.deliver(setup, lane, at, observer),
+            Action::Tick => self.tick(setup, observer),
+            Action::Resume(client) | Action::Rejoin(client) => {
+                self.clients[client as usize].running = Running::Yes;
+            }
+            Action::Pause(client) => self.clients[client as usize].running = Running::Paused,
+            Action::Delay(lane, at) => self.delay(setup, lane, at, observer),
+            Action::Drop(lane, at) => {
+                let lost = self.take(lane, at);
+                observer.event(Event::Lost { tag: lost.tag });
+            }
+            Action::Crash(client) => self.crash(client, observer),
+            Action::Restart(node) => self.restart(setup, node, observer),
+            Action::JumpForward(node) => {
+                let jump = setup.jump.0 as u8;
+                self.nodes[node as usize].pass_time(jump, |resource, by| {
+                    observer.event(Event::Expired { node, resource, by });
+                });
+            }
+            Action::JumpBack(node) => self.nodes[node as usize].turn_back(setup.jump.0 as u8),
+        }
+    }
+
+    fn take(&mut self, lane: Lane, at: u8) -> Message {
+        let position = self.position(lane, at);
+        self.messages.remove(position)
+    }
+
+    fn tick(&mut self, setup: &Setup, observer: &mut impl Observer) {
+        let believers = self.believers(setup);
+        self.pass_time(setup, |node, resource, by| observer.event(Event::Expired { node, resource, by }));
+        let after = self.believers(setup);
+        for client in (0..self.clients.len() as u8).filter(|c| believers & !after & (1 << c) != 0) {
+            observer.event(Event::Lapsed { client });
+        }
+    }
+
+    /// The clients that believe they hold a lock, as bits.
+    fn believers(&self, setup: &Setup) -> u8 {
+        let holds = |client: &u8| Self::slots(setup, *client).any(|(slot, _)| self.believes(setup, *client, slot));
+        (0..self.clients.len() as u8).filter(holds).fold(0, |bits, client| bits | 1 << client)
+    }
+
+    fn delay(&mut self, setup: &Setup, lane: Lane, at: u8, observer: &mut impl Observer) {
+        let position = self.position(lane, at);
+        let message = &mut self.messages[position];
+        message.delayed = true;
+        message.age = setup.latency_greatest.0 as u8;
+        observer.event(Event::Delayed { tag: message.tag });
+        self.sort_lanes(setup);
+    }
+
+    fn crash(&mut self, client: u8, observer: &mut impl Observer) {
+        let state = &mut self.clients[client as usize];
+        state.running = Running::Crashed;
+        state.worker.crash();
+        state.grants = Default::default();
+        for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
+            entry.by.bereft |= entry.by.client == client;
+        }
+        for message in self.messages.iter_mut().filter(|m| m.lane.client == client) {
+            message.bereft = true;
+        }
+        self.stop_awaiting(client, |_| false, observer);
+    }
+
+    fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
+        let node = &mut self.nodes[index as usize];
+        match setup.persistence {
+            crate::setup::Persistence::Nothing => *node = crate::server::Node::default(),
+            crate::setup::Persistence::Always => {}
+        }
+        node.down = setup.restart_delay.0 as u8;
+        // The connections break, and with them goes what is under way on them.
+        self.messages.retain(|m| {
+            let breaks = m.lane.site == Site::Node(index);
+            if breaks {
+                observer.event(Event::Lost { tag: m.tag });
+            }
+            !breaks
+        });
+    }
+
+    fn deliver(&mut self, setup: &Setup, lane: Lane, at: u8, observer: &mut impl Observer) {
+        let message = self.take(lane, at);
+        match message.body {
+            Body::Request { command, grant } => self.serve(setup, message, command, grant, observer),
+            Body::Reply(reply) => self.settle(setup, message, reply, observer),
+        }
+    }
+
+    fn serve(&mut self, setup: &Setup, message: Message, command: Command, grant: u8, observer: &mut impl Observer) {
+        let Some(reply) = self.carry_out(setup, &message, command, grant, observer) else {
+            observer.event(Event::Lost { tag: message.tag });
+            return;
+        };
+        let answer = message.awaited.then(|| self.tag());
+        let Lane { client, site, .. } = message.lane;
+        observer.event(Event::Served { client, site, slot: message.slot, tag: message.tag, command, reply, answer });
+        let Some(tag) = answer else { return };
+        let lane = Lane { direction: Direction::Reply, ..message.lane };
+        let answer = Message { lane, body: Body::Reply(reply), age: 0, delayed: false, tag, ..message };
+        if Self::in_one_step(setup) {
+            self.settle(setup, answer, reply, observer);
+        } else {
+            self.post(setup, answer);
+        }
+    }
+
+    /// Lets the server that a request came to carry it out. None: the server is down.
+    fn carry_out(
+        &mut self,
+        setup: &Setup,
+        message: &Message,
+        command: Command,
+        grant: u8,
+        observer: &mut impl Observer,
+    ) -> Option<Reply> {
+        match (command, message.lane.site) {
+            (Command::Lock { resource, verb, token, mint }, Site::Node(index)) => {
+                if self.nodes[index as usize].down > 0 {
+                    return None;
+                }
+                let Message { lane: Lane { client, .. }, slot, bereft, .. } = *message;
+                let by = Acquisition { client, slot, token, bereft };
+                if let Some(entry) = self.nodes[index as usize].entries[resource.0 as usize]
+                    && acquires(verb)
+                    && entry.by.client != client
+                {
+                    observer.event(Event::Blocked { client, by: entry.by });
+                }
+                let served = self.nodes[index as usize].serve(&setup.policy, resource, verb, mint, by);
+                self.flags.wrong_release |= served.wrong;
+                if served.written {
+                    self.note_grant(setup, resource, by, observer);
+                }
+                Some(served.reply)
+            }
+            (
+                Command::Read { account, .. } | Command::Check { account, .. } | Command::Write { account, .. },
+                Site::Store,
+            ) => {
+                let stored = self.accounts[account.0 as usize].serve(setup.compare, command, grant);
+                self.flags.lost_update |= stored.lost_update;
+                self.flags.stale_write |= stored.stale;
+                if stored.accepted {
+                    let client = message.lane.client;
+                    let again = message.awaited && self.clients[client as usize].worker.writes_done() > 0;
+                    observer.event(Event::Accepted { client, again });
+                    self.outdate(setup);
+                }
+                Some(stored.reply)
+            }
+            (Command::Lock { .. }, Site::Store)
+            | (Command::Read { .. } | Command::Check { .. } | Command::Write { .. }, Site::Node(_)) => None,
+        }
+    }
+
+    /// Numbers a grant, if with this entry a quorum of the acquisition's entries stands.
+    fn note_grant(&mut self, setup: &Setup, resource: Resource, by: Acquisition, observer: &mut impl Observer) {
+        let Acquisition { client, slot, .. } = by;
+        let is_current = self.current(client, slot).is_some_and(|current| current.is(by));
+        if !is_current || self.clients[client as usize].grants[slot.0 as usize] != 0 {
+            return;
+        }
+        let stands = |n: &&crate::server::Node| n.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
+        if self.nodes.iter().filter(stands).count() < setup.policy.quorum as usize {
+            return;
+        }
+        self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
+        observer.event(Event::Granted { to: by, resource });
+    }
+
+    /// After an accepted write, what anybody had read before is no longer what the account holds.
+    fn outdate(&mut self, setup: &Setup) {
+        for client in &mut self.clients {
+            if let Some(seen) = client.worker.seen_mut() {
+                *seen = OUTDATED;
+            }
+        }
+        for message in &mut self.messages {
+            match &mut message.body {
+                Body::Request { command: Command::Write { seen, .. }, .. } | Body::Reply(Reply::Account(seen)) => {
+                    *seen = OUTDATED;
+                }
+                Body::Request { .. } | Body::Reply(_) => {}
+            }
+        }
+        self.sort_lanes(setup);
+    }
+
+    fn settle(&mut self, setup: &Setup, message: Message, reply: Reply, observer: &mut impl Observer) {
+        let Lane { client, site, .. } = message.lane;
+        observer.event(Event::Answered { client, site, tag: message.tag, reply });
+        if let Some(op) = self.clients[client as usize].worker.awaited(message.place()) {
+            self.step_client(setup, client, Input::Settled(op, Outcome::Answered(reply)), observer);
+        }
+    }
+
+    /// Steps a client's core and carries out its effects.
+    fn step_client(&mut self, setup: &Setup, client: u8, input: Input, observer: &mut impl Observer) {
+        let config = self.config(setup, client);
+        let before = self.clients[client as usize].clone();
+        let mut effects = Effects::default();
+        self.clients[client as usize].worker.step(&config, Time(0), input, &mut effects);
+        self.forget_answers(client, &before.worker, observer);
+        self.forget_grants(setup, client, &before.worker);
+        self.note_refusal(client, &before.worker, input, observer);
+        let mut unsent = SmallVec::<[OpId; 4]>::new();
+        for effect in effects.0 {
+            match effect {
+                protocol::Effect::Tell(notice) => observer.event(Event::Told { client, notice }),
+                protocol::Effect::Send { op, command } if self.is_stuck(setup, client, op, command) => {
+                    observer.event(Event::Unsent { client, site: Site::of(op.place), command });
+                    unsent.push(op);
+                }
+                protocol::Effect::Send { op, command } => {
+                    let slot = Worker::account_slot(&config);
+                    let grant = match command {
+                        Command::Write { .. } => before.grants[slot.0 as usize],
+                        Command::Lock { .. } | Command::Read { .. } | Command::Check { .. } => 0,
+                    };
+                    self.send(setup, client, op, command, grant, observer);
+                }
+            }
+        }
+        // What could not be sent has certainly not been carried out, and the core hears so at once.
+        for op in unsent {
+            self.step_client(setup, client, Input::Settled(op, Outcome::Refused), observer);
+        }
+    }
+
+    fn send(&mut self, setup: &Setup, client: u8, op: OpId, command: Command, grant: u8, observer: &mut impl Observer) {
+        let site = Site::of(op.place);
+        let slot = match op.place {
+            Place::Lock(slot, _) => slot,
+            Place::Store => Slot(0),
+        };
+        let tag = self.tag();
+        observer.event(Event::Sent { client, site, slot, tag, command });
+        let awaited = self.clients[client as usize].worker.awaited(op.place) == Some(op);
+        let lane = Lane { client, site, direction: Direction::Request };
+        let body = Body::Request { command, grant };
+        let message = Message { lane, slot, body, age: 0, delayed: false, awaited, bereft: false, tag };
+        self.post(setup, message);
+    }
+
+    /// Whether the connection takes no new request: an earlier one of the same lock is still on its way out.
+    ///
+    /// A release always goes, as the last command about its acquisition; so a connection that stalls for good never
+    /// holds more than a few requests.
+    fn is_stuck(&self, setup: &Setup, client: u8, op: OpId, command: Command) -> bool {
+        let gives_back = matches!(command, Command::Lock { verb, .. } if releases(verb));
+        let passed_by = |m: &Message| m.delayed && setup.network == Network::Unordered;
+        let in_the_way =
+            |m: &Message| m.is_request() && m.lane.client == client && m.place() == op.place && !passed_by(m);
+        !gives_back && self.messages.iter().any(in_the_way)
+    }
+
+    /// Marks what the core no longer waits for. A reply that nobody waits for is taken out of the world.
+    fn forget_answers(&mut self, client: u8, before: &Worker, observer: &mut impl Observer) {
+        let worker = self.clients[client as usize].worker.clone();
+        self.stop_awaiting(client, |place| worker.awaited(place) == before.awaited(place), observer);
+    }
+
+    fn stop_awaiting(&mut self, client: u8, still: impl Fn(Place) -> bool, observer: &mut impl Observer) {
+        self.messages.retain(|message| {
+            if message.lane.client != client || !message.awaited || still(message.place()) {
+                return true;
+            }
+            message.awaited = false;
+            if !message.is_request() {
+                observer.event(Event::Ignored { tag: message.tag });
+            }
+            message.is_request()
+        });
+    }
+
+    /// A grant ends with its acquisition.
+    fn forget_grants(&mut self, setup: &Setup, client: u8, before: &Worker) {
+        let state = &mut self.clients[client as usize];
+        for (slot, _) in Self::slots(setup, client) {
+            if state.worker.locks().current(slot) != before.locks().current(slot) {
+                state.grants[slot.0 as usize] = 0;
+            }
+        }
+    }
+
+    /// Notes when a client turns down what the servers granted.
+    fn note_refusal(&self, client: u8, before: &Worker, input: Input, observer: &mut impl Observer) {
+        let Input::Settled(OpId { place: Place::Lock(slot, _), .. }, Outcome::Answered(reply)) = input else { return };
+        let locks = self.clients[client as usize].worker.locks();
+        let granted = matches!(reply, Reply::Done | Reply::Minted(_));
+        if granted && before.locks().is_asking(slot) && locks.is_giving_back(slot) {
+            observer.event(Event::TurnedDown { client });
+        }
+    }
+}

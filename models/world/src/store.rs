@@ -1,0 +1,66 @@
+//! The protected resource: accounts that are read and written, and may check fencing tokens.
+
+use protocol::{Command, Fence, Reply, Seen};
+
+use crate::setup::Compare;
+
+/// What a read returned and is still what the account holds.
+pub const CURRENT: Seen = Seen(0);
+
+/// What a read returned and has been overwritten since.
+pub const OUTDATED: Seen = Seen(1);
+
+/// One account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The greatest fencing token seen.
+    pub fence: Fence,
+    /// The latest grant of which a write was accepted; zero: of none that anybody could still fall behind.
+    pub grant: u8,
+}
+
+/// What a request to the resource came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) reply: Reply,
+    /// Whether a write was accepted.
+    pub(crate) accepted: bool,
+    /// Whether it overwrote an update that its writer had not seen.
+    pub(crate) lost_update: bool,
+    /// Whether its grant is earlier than one of which a write had been accepted.
+    pub(crate) stale: bool,
+}
+
+impl Account {
+    /// Carries out a request in one go.
+    pub(crate) fn serve(&mut self, compare: Compare, command: Command, grant: u8) -> Stored {
+        let fence = match command {
+            Command::Read { fence, .. } | Command::Check { fence, .. } | Command::Write { fence, .. } => fence,
+            Command::Lock { .. } => None,
+        };
+        let refused = Stored { reply: Reply::Stale, accepted: false, lost_update: false, stale: false };
+        if !self.admits(compare, fence) {
+            return refused;
+        }
+        match command {
+            Command::Read { .. } => Stored { reply: Reply::Account(CURRENT), ..refused },
+            Command::Check { .. } | Command::Lock { .. } => Stored { reply: Reply::Done, ..refused },
+            Command::Write { seen, .. } => {
+                let stale = grant != 0 && grant < self.grant;
+                self.grant = self.grant.max(grant);
+                Stored { reply: Reply::Account(CURRENT), accepted: true, lost_update: seen != CURRENT, stale }
+            }
+        }
+    }
+
+    /// Checks a fencing token and remembers the greatest.
+    fn admits(&mut self, compare: Compare, fence: Option<Fence>) -> bool {
+        let Some(fence) = fence else { return true };
+        let admitted = match compare {
+            Compare::Greater => fence > self.fence,
+            Compare::GreaterOrEqual => fence >= self.fence,
+        };
+        self.fence = self.fence.max(fence);
+        admitted
+    }
+}

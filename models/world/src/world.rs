@@ -1,0 +1,317 @@
+//! The state of the world.
+
+use protocol::{Config, Fence, MAX_SLOTS, Resource, Slot, Ticks, Time, Worker};
+use smallvec::SmallVec;
+
+use crate::message::{Body, Direction, Lane, Message};
+use crate::server::{Acquisition, Node};
+use crate::setup::{Budget, Setup};
+use crate::store::Account;
+
+/// Whether a client runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Running {
+    /// It does.
+    #[default]
+    Yes,
+    /// It is stopped and can be resumed.
+    Paused,
+    /// It has ended.
+    Crashed,
+}
+
+/// A client, and what it was granted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Its core.
+    pub worker: Worker,
+    /// Whether it runs.
+    pub running: Running,
+    /// The number of the grant of each slot's acquisition; zero: none. No client sees this.
+    pub grants: [u8; MAX_SLOTS],
+}
+
+/// What was wrong with the last step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// A write was accepted that overwrote an update its writer had not seen.
+    pub lost_update: bool,
+    /// A write of an earlier grant was accepted after one of a later grant.
+    pub stale_write: bool,
+    /// A release or renewal took effect on an entry of another acquisition.
+    pub wrong_release: bool,
+}
+
+/// A state of the world. Time is relative: on every client's clock it is now zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// The clients.
+    pub clients: SmallVec<[Client; 2]>,
+    /// The lock servers.
+    pub nodes: SmallVec<[Node; 5]>,
+    /// The accounts of the protected resource, one for each lock.
+    pub accounts: SmallVec<[Account; 2]>,
+    /// The messages under way, sorted by lane; in a lane, the oldest first.
+    pub messages: SmallVec<[Message; 12]>,
+    /// The faults that are left.
+    pub faults: Budget,
+    /// What was wrong with the last step.
+    pub flags: Flags,
+    /// The name of the next message. Not part of a state.
+    pub next_tag: u32,
+}
+
+impl World {
+    /// The world before its first step.
+    pub fn new(setup: &Setup) -> Self {
+        let mut world = Self { faults: setup.faults, ..Self::default() };
+        for locks in &setup.clients {
+            let config = Config { policy: setup.policy, locks: *locks };
+            world.clients.push(Client { worker: Worker::new(&config), ..Client::default() });
+        }
+        world.nodes.resize(setup.policy.nodes as usize, Node::default());
+        world.accounts.resize(setup.resources as usize, Account::default());
+        world
+    }
+
+    /// The configuration of a client.
+    pub fn config(&self, setup: &Setup, client: u8) -> Config {
+        Config { policy: setup.policy, locks: setup.clients[client as usize] }
+    }
+
+    /// Whether a client believes that it holds the lock of a slot.
+    pub fn believes(&self, setup: &Setup, client: u8, slot: Slot) -> bool {
+        let state = &self.clients[client as usize];
+        state.running != Running::Crashed && state.worker.locks().believes(&self.config(setup, client), slot, Time(0))
+    }
+
+    /// The slots of a client, and the lock of each.
+    pub fn slots(setup: &Setup, client: u8) -> impl Iterator<Item = (Slot, Resource)> {
+        let names = setup.clients[client as usize].as_slice();
+        (0..).zip(names).map(|(slot, name)| (Slot(slot), *name))
+    }
+
+    /// The acquisition that a client's slot is at.
+    pub fn current(&self, client: u8, slot: Slot) -> Option<Acquisition> {
+        let token = self.clients[client as usize].worker.locks().current(slot)?;
+        Some(Acquisition { client, slot, token, bereft: false })
+    }
+
+    pub(crate) fn position(&self, lane: Lane, at: u8) -> usize {
+        let first = self.messages.partition_point(|m| m.lane < lane);
+        first + at as usize
+    }
+
+    /// Puts a message at its place in the canonical order.
+    pub(crate) fn post(&mut self, setup: &Setup, message: Message) {
+        let unordered = setup.network == crate::setup::Network::Unordered;
+        let end = self.messages.partition_point(|m| {
+            m.lane < message.lane || (m.lane == message.lane && !(unordered && message.sorts_before(m)))
+        });
+        self.messages.insert(end, message);
+    }
+
+    /// Brings lanes without an order into the canonical one, after messages have changed.
+    pub(crate) fn sort_lanes(&mut self, setup: &Setup) {
+        match setup.network {
+            crate::setup::Network::Fifo => {}
+            crate::setup::Network::Unordered => self.messages.sort_by_key(|a| a.sort_key()),
+        }
+    }
+
+    pub(crate) fn tag(&mut self) -> u32 {
+        self.next_tag += 1;
+        self.next_tag
+    }
+
+    /// Renumbers acquisitions, fencing tokens and grants by rank, so that worlds that can do the same are the same.
+    ///
+    /// Nothing depends on more than the order of these numbers, so a world that is told of (see the narrator of the
+    /// checker) can keep the numbers as they were given out.
+    pub fn canonicalise(&mut self, setup: &Setup) {
+        self.rank_tokens(setup);
+        self.rank_fences();
+        self.rank_grants();
+    }
+
+    fn rank_tokens(&mut self, setup: &Setup) {
+        for client in 0..self.clients.len() as u8 {
+            for (slot, _) in Self::slots(setup, client) {
+                let mut used = Ranks::default();
+                let current = self.clients[client as usize].worker.locks().token(slot);
+                used.note(current.0);
+                self.each_token(client, slot, |token| used.note(*token));
+                if used.are_dense() {
+                    continue;
+                }
+                self.each_token(client, slot, |token| *token = used.rank(*token));
+                let rank = used.rank(current.0);
+                self.clients[client as usize].worker.locks_mut().set_token(slot, protocol::Token(rank));
+            }
+        }
+    }
+
+    /// Visits the number of every acquisition of a slot but the current one's.
+    fn each_token(&mut self, client: u8, slot: Slot, mut visit: impl FnMut(&mut u32)) {
+        for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
+            if (entry.by.client, entry.by.slot) == (client, slot) {
+                visit(&mut entry.by.token.0);
+            }
+        }
+        for message in self.messages.iter_mut().filter(|m| (m.lane.client, m.slot) == (client, slot)) {
+            if let Body::Request { command: protocol::Command::Lock { token, .. }, .. } = &mut message.body {
+                visit(&mut token.0);
+            }
+        }
+    }
+
+    fn rank_fences(&mut self) {
+        // Zero stands before every token, and stays what it is.
+        let mut used = Ranks::default();
+        used.note(0);
+        self.each_fence(|fence| used.note(fence.0));
+        if !used.are_dense() {
+            self.each_fence(|fence| fence.0 = used.rank(fence.0));
+        }
+    }
+
+    fn each_fence(&mut self, mut visit: impl FnMut(&mut Fence)) {
+        for node in &mut self.nodes {
+            node.counters.iter_mut().for_each(&mut visit);
+        }
+        self.accounts.iter_mut().for_each(|account| visit(&mut account.fence));
+        self.clients.iter_mut().for_each(|client| client.worker.locks_mut().each_fence(&mut visit));
+        self.messages.iter_mut().filter_map(Message::fence_mut).for_each(visit);
+    }
+
+    fn rank_grants(&mut self) {
+        for index in 0..self.accounts.len() {
+            let least = self.grants_in_use().min();
+            let account = &mut self.accounts[index];
+            if account.grant != 0 && least.is_none_or(|least| least >= account.grant) {
+                account.grant = 0;
+            }
+        }
+        let mut used = Ranks::default();
+        used.note(0);
+        self.grants_in_use().for_each(|grant| used.note(grant.into()));
+        self.accounts.iter().for_each(|account| used.note(account.grant.into()));
+        if used.are_dense() {
+            return;
+        }
+        let rerank = |grant: &mut u8| *grant = used.rank((*grant).into()) as u8;
+        self.accounts.iter_mut().for_each(|account| rerank(&mut account.grant));
+        self.clients.iter_mut().flat_map(|client| &mut client.grants).for_each(rerank);
+        self.messages.iter_mut().filter_map(Message::grant_mut).for_each(rerank);
+    }
+
+    /// The numbers of the grants under which something may still be written.
+    fn grants_in_use(&self) -> impl Iterator<Item = u8> {
+        let held = self.clients.iter().flat_map(|client| client.grants);
+        let written = self.messages.iter().filter_map(|m| match m.body {
+            Body::Request { grant, .. } => Some(grant),
+            Body::Reply(_) => None,
+        });
+        held.chain(written).filter(|grant| *grant != 0)
+    }
+
+    /// The number of the next grant.
+    pub(crate) fn next_grant(&self) -> u8 {
+        let accepted = self.accounts.iter().map(|a| a.grant);
+        self.grants_in_use().chain(accepted).max().unwrap_or(0) + 1
+    }
+
+    /// Moves every clock by one tick.
+    pub(crate) fn pass_time(&mut self, setup: &Setup, mut expired: impl FnMut(u8, Resource, Acquisition)) {
+        for client in &mut self.clients {
+            client.worker.rebase(Ticks(1));
+        }
+        for (index, node) in (0..).zip(&mut self.nodes) {
+            node.down = node.down.saturating_sub(1);
+            node.pass_time(1, |resource, by| expired(index, resource, by));
+        }
+        for message in &mut self.messages {
+            message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
+        }
+        self.sort_lanes(setup);
+    }
+}
+
+impl Node {
+    /// Moves the server's wall clock forward.
+    pub(crate) fn pass_time(&mut self, ticks: u8, mut expired: impl FnMut(Resource, Acquisition)) {
+        for (index, slot) in (0..).zip(&mut self.entries) {
+            let Some(entry) = slot else { continue };
+            let Some(left) = &mut entry.left else { continue };
+            *left = left.saturating_sub(ticks);
+            if *left == 0 {
+                expired(Resource(index), entry.by);
+                *slot = None;
+            }
+        }
+    }
+
+    /// Moves the server's wall clock back.
+    pub(crate) fn turn_back(&mut self, ticks: u8) {
+        for left in self.entries.iter_mut().flatten().filter_map(|entry| entry.left.as_mut()) {
+            *left = left.saturating_add(ticks);
+        }
+    }
+}
+
+impl Message {
+    fn fence_mut(&mut self) -> Option<&mut Fence> {
+        use protocol::{Command, Reply};
+        match &mut self.body {
+            Body::Request {
+                command: Command::Read { fence, .. } | Command::Check { fence, .. } | Command::Write { fence, .. },
+                ..
+            } => fence.as_mut(),
+            Body::Reply(Reply::Minted(fence)) => Some(fence),
+            Body::Request { command: Command::Lock { .. }, .. } | Body::Reply(_) => None,
+        }
+    }
+
+    fn grant_mut(&mut self) -> Option<&mut u8> {
+        match &mut self.body {
+            Body::Request { grant, .. } => Some(grant),
+            Body::Reply(_) => None,
+        }
+    }
+
+    fn sort_key(&self) -> (Lane, Slot, Body, u8, [bool; 3]) {
+        (self.lane, self.slot, self.body, self.age, [self.delayed, self.awaited, self.bereft])
+    }
+
+    fn sorts_before(&self, other: &Self) -> bool {
+        self.sort_key() < other.sort_key()
+    }
+
+    /// Whether two messages differ in nothing but their name.
+    pub(crate) fn same_as(&self, other: &Self) -> bool {
+        self.sort_key() == other.sort_key()
+    }
+
+    pub(crate) fn is_request(&self) -> bool {
+        self.lane.direction == Direction::Request
+    }
+}
+
+/// A set of small numbers, and the rank of each in it.
+#[derive(Default)]
+struct Ranks(u64);
+
+impl Ranks {
+    fn note(&mut self, number: u32) {
+        assert!(number < 64, "a state holds fewer than 64 numbers of a kind");
+        self.0 |= 1 << number;
+    }
+
+    fn are_dense(&self) -> bool {
+        self.0 & (self.0 + 1) == 0
+    }
+
+    fn rank(&self, number: u32) -> u32 {
+        (self.0 & ((1 << number) - 1)).count_ones()
+    }
+}
