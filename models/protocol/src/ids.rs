@@ -108,6 +108,11 @@ impl Nodes {
         self.0 == 0
     }
 
+    /// The lowest node of the set, as a set.
+    pub fn lowest(self) -> Self {
+        Self(self.0 & self.0.wrapping_neg())
+    }
+
     /// The nodes of this set that are not in the other.
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

@@ -69,21 +69,28 @@ enum Phase {
     Leaving(Leave),
 }
 
+/// Requests to several servers, sent all at once or one after another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Round {
+    /// Asked and not answered.
+    pending: Nodes,
+    /// Still to be asked.
+    waiting: Nodes,
+    /// When what is pending counts as unknown.
+    timeout: Time,
+}
+
 /// An attempt under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Seek {
-    /// Asked and not answered.
-    pending: Nodes,
-    /// Of those, the ones that have the second command.
+    round: Round,
+    /// Of those pending, the ones that have the second command.
     second: Nodes,
     granted: Nodes,
-    /// Asked, whatever came of it.
+    /// Asked, and not known to be without an entry of this acquisition.
     contacted: Nodes,
     /// Asked again after an unknown result.
     retried: Nodes,
-    /// How many have been visited, in order.
-    visited: u8,
-    timeout: Time,
     /// The end of the validity, counted from the first request.
     expires: Option<Time>,
     fence: Option<Fence>,
@@ -104,19 +111,17 @@ struct Hold {
 struct Renew {
     next: Option<Time>,
     left: Option<u8>,
-    pending: Nodes,
+    round: Round,
     extended: Nodes,
     refused: Nodes,
-    timeout: Time,
     expires: Option<Time>,
 }
 
 /// A release, or the clean-up after a failed attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Leave {
-    pending: Nodes,
+    round: Round,
     second: Nodes,
-    timeout: Time,
     /// Whether this cleans up after an attempt that failed.
     failed: bool,
 }
@@ -199,8 +204,8 @@ impl Lease {
             Phase::Idle | Phase::Lost(_) => Change::Nothing,
             Phase::Minting { timeout } if cx.now >= *timeout => self.minted(cx, Outcome::Unknown),
             Phase::Stamping { timeout, .. } if cx.now >= *timeout => self.stamped(cx, Outcome::Unknown),
-            Phase::Seeking(seek) if cx.now >= seek.timeout => self.overdue(cx),
-            Phase::Leaving(leave) if cx.now >= leave.timeout => self.gone(),
+            Phase::Seeking(seek) if cx.now >= seek.round.timeout => self.overdue(cx),
+            Phase::Leaving(leave) if cx.now >= leave.round.timeout => self.unheard(cx),
             Phase::Held(_) => self.keep(cx),
             Phase::Minting { .. } | Phase::Stamping { .. } | Phase::Seeking(_) | Phase::Leaving(_) => Change::Nothing,
         }
@@ -211,8 +216,8 @@ impl Lease {
         match &self.phase {
             Phase::Idle | Phase::Lost(_) => None,
             Phase::Minting { timeout } | Phase::Stamping { timeout, .. } => Some(Window::at(*timeout)),
-            Phase::Seeking(seek) => Some(Window::at(seek.timeout)),
-            Phase::Leaving(leave) => Some(Window::at(leave.timeout)),
+            Phase::Seeking(seek) => Some(Window::at(seek.round.timeout)),
+            Phase::Leaving(leave) => Some(Window::at(leave.round.timeout)),
             Phase::Held(hold) => {
                 let lapse = if hold.awaits_revival(policy) { None } else { hold.belief_ends(policy) };
                 earlier(lapse.map(Window::at), hold.renew.next_wake().map(Window::at))
@@ -225,9 +230,9 @@ impl Lease {
         let pending = match &self.phase {
             Phase::Idle | Phase::Lost(_) => Nodes::NONE,
             Phase::Minting { .. } | Phase::Stamping { .. } => Nodes::only(COUNTER),
-            Phase::Seeking(seek) => seek.pending,
-            Phase::Held(hold) => hold.renew.pending,
-            Phase::Leaving(leave) => leave.pending,
+            Phase::Seeking(seek) => seek.round.pending,
+            Phase::Held(hold) => hold.renew.round.pending,
+            Phase::Leaving(leave) => leave.round.pending,
         };
         pending.contains(node).then(|| self.op(slot, node))
     }
@@ -294,7 +299,7 @@ impl Lease {
             Phase::Idle => {}
             Phase::Minting { timeout } => rebase(timeout, by),
             Phase::Seeking(seek) => {
-                rebase(&mut seek.timeout, by);
+                rebase(&mut seek.round.timeout, by);
                 rebase_option(&mut seek.expires, by);
             }
             Phase::Stamping { hold, timeout } => {
@@ -302,7 +307,7 @@ impl Lease {
                 hold.rebase(by);
             }
             Phase::Held(hold) | Phase::Lost(hold) => hold.rebase(by),
-            Phase::Leaving(leave) => rebase(&mut leave.timeout, by),
+            Phase::Leaving(leave) => rebase(&mut leave.round.timeout, by),
         }
     }
 
@@ -363,12 +368,9 @@ impl Lease {
         self.round = self.round.wrapping_add(1);
         let counts = cx.policy.validity == Validity::FromSending;
         let expires = cx.policy.lease().filter(|_| counts).map(|ttl| validity(cx.policy, cx.now, ttl));
-        let seek = Seek { expires, fence, ..Seek::default() };
-        self.phase = Phase::Seeking(seek);
-        match cx.policy.visit {
-            Visit::InOrder => self.ask(cx, Nodes::only(NodeId(0))),
-            Visit::AllAtOnce => self.ask(cx, Nodes::first(cx.policy.nodes)),
-        }
+        let (round, first) = Round::over(Nodes::first(cx.policy.nodes), cx.policy.visit);
+        self.phase = Phase::Seeking(Seek { round, expires, fence, ..Seek::default() });
+        self.ask(cx, first);
         Change::Nothing
     }
 
@@ -379,11 +381,8 @@ impl Lease {
             Acquire::SetNxPx | Acquire::Unlocked => Verb::SetNxPx,
         };
         let Phase::Seeking(seek) = &mut self.phase else { return };
-        seek.pending = seek.pending.union(nodes);
-        seek.second = seek.second.without(nodes);
+        seek.round.ask(nodes, cx);
         seek.contacted = seek.contacted.union(nodes);
-        seek.visited = seek.visited.max(8 - nodes.0.leading_zeros() as u8);
-        seek.timeout = cx.now.after(cx.policy.timeout);
         for node in nodes.iter() {
             self.send(cx, node, verb);
         }
@@ -402,7 +401,7 @@ impl Lease {
     fn answered<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let second = seek.second.contains(node);
-        seek.pending.remove(node);
+        seek.round.pending.remove(node);
         seek.second.remove(node);
         match outcome {
             Outcome::Answered(Reply::Done | Reply::Minted(_)) => {
@@ -410,18 +409,21 @@ impl Lease {
                     seek.fence = Some(fence);
                 }
                 if cx.policy.acquire == Acquire::SetnxThenExpire && !second {
-                    seek.pending.insert(node);
+                    seek.round.ask(Nodes::only(node), cx);
                     seek.second.insert(node);
-                    seek.timeout = cx.now.after(cx.policy.timeout);
                     self.send(cx, node, Verb::Pexpire);
                     return Change::Nothing;
                 }
                 seek.granted.insert(node);
             }
             Outcome::Answered(Reply::Taken { own }) => {
+                // After an unknown result the entry may be the own one, but not every policy looks.
                 let asked_again = seek.retried.contains(node);
-                if own && asked_again && cx.policy.unknown == UnknownAcquire::OwnValueHeld {
+                let looks = cx.policy.unknown == UnknownAcquire::OwnValueHeld;
+                if own && asked_again && looks {
                     seek.granted.insert(node);
+                } else if looks || !asked_again {
+                    seek.contacted.remove(node);
                 }
             }
             Outcome::Answered(Reply::Nothing | Reply::Entry { .. } | Reply::Account(_) | Reply::Stale) => {}
@@ -439,8 +441,8 @@ impl Lease {
     /// All servers that have not answered in time.
     fn overdue<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        let (silent, second) = (seek.pending, seek.second);
-        seek.pending = Nodes::NONE;
+        let (silent, second) = (seek.round.pending, seek.second);
+        seek.round.pending = Nodes::NONE;
         seek.second = Nodes::NONE;
         // The entry of a server that answered the first command stands, whatever became of the second.
         seek.granted = seek.granted.union(second);
@@ -472,18 +474,13 @@ impl Lease {
     fn judge<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let policy = cx.policy;
-        let unvisited = policy.nodes - seek.visited;
-        if seek.granted.len() + seek.pending.len() + unvisited < policy.quorum {
+        if seek.granted.len() + seek.round.unsettled() < policy.quorum {
             return self.fail(cx);
         }
-        if unvisited > 0 {
-            if seek.pending.is_empty() {
-                let next = NodeId(seek.visited);
-                self.ask(cx, Nodes::only(next));
-            }
-            return Change::Nothing;
-        }
         if seek.granted.len() < policy.quorum {
+            if let Some(next) = seek.round.next() {
+                self.ask(cx, next);
+            }
             return Change::Nothing;
         }
         let until = match (policy.validity, policy.lease()) {
@@ -540,26 +537,28 @@ impl Lease {
 
     /// Tells the servers that the lock is given back, or cleaned up.
     fn leave<O: Outbox>(&mut self, cx: &mut Context<'_, O>, granted: Nodes, contacted: Nodes, failed: bool) -> Change {
-        let verb = match cx.policy.release {
-            Release::CompareAndDelete => Verb::CompareAndDelete,
-            Release::GetThenDel => Verb::Get,
-            Release::Del => Verb::Del,
-            Release::Nothing => return self.left_behind(failed),
-        };
-        let pending = match cx.policy.release_to {
+        let Some(verb) = release_verb(cx.policy) else { return self.left_behind(failed) };
+        let all = match cx.policy.release_to {
             ReleaseTo::All => contacted,
             ReleaseTo::Believed => granted,
         };
-        if pending.is_empty() {
+        if all.is_empty() {
             return self.left_behind(failed);
         }
         self.round = self.round.wrapping_add(1);
-        let timeout = cx.now.after(cx.policy.timeout);
-        self.phase = Phase::Leaving(Leave { pending, second: Nodes::NONE, timeout, failed });
-        for node in pending.iter() {
+        let (round, first) = Round::over(all, cx.policy.visit);
+        self.phase = Phase::Leaving(Leave { round, second: Nodes::NONE, failed });
+        self.tell(cx, first, verb);
+        Change::Nothing
+    }
+
+    /// Sends the (first) command of a release to some servers.
+    fn tell<O: Outbox>(&mut self, cx: &mut Context<'_, O>, nodes: Nodes, verb: Verb) {
+        let Phase::Leaving(leave) = &mut self.phase else { return };
+        leave.round.ask(nodes, cx);
+        for node in nodes.iter() {
             self.send(cx, node, verb);
         }
-        Change::Nothing
     }
 
     fn left<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
@@ -567,19 +566,33 @@ impl Lease {
         let owned = outcome == Outcome::Answered(Reply::Entry { own: true });
         if owned && !leave.second.contains(node) {
             leave.second.insert(node);
-            leave.timeout = cx.now.after(cx.policy.timeout);
+            leave.round.ask(Nodes::only(node), cx);
             self.send(cx, node, Verb::Del);
             return Change::Nothing;
         }
-        leave.pending.remove(node);
+        leave.round.pending.remove(node);
         leave.second.remove(node);
-        if leave.pending.is_empty() { self.gone() } else { Change::Nothing }
+        self.go_on_leaving(cx)
     }
 
-    fn gone(&mut self) -> Change {
-        let Phase::Leaving(leave) = &self.phase else { return Change::Nothing };
+    /// What is not answered in time is left to the TTL.
+    fn unheard<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
+        let Phase::Leaving(leave) = &mut self.phase else { return Change::Nothing };
+        leave.round.pending = Nodes::NONE;
+        leave.second = Nodes::NONE;
+        self.go_on_leaving(cx)
+    }
+
+    fn go_on_leaving<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
+        let Phase::Leaving(leave) = &mut self.phase else { return Change::Nothing };
         let failed = leave.failed;
-        self.left_behind(failed)
+        if let Some(next) = leave.round.next() {
+            if let Some(verb) = release_verb(cx.policy) {
+                self.tell(cx, next, verb);
+            }
+            return Change::Nothing;
+        }
+        if leave.round.unsettled() > 0 { Change::Nothing } else { self.left_behind(failed) }
     }
 
     fn left_behind(&mut self, failed: bool) -> Change {
@@ -591,41 +604,61 @@ impl Lease {
     fn keep<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Held(hold) = &mut self.phase else { return Change::Nothing };
         let renew = &mut hold.renew;
-        if !renew.pending.is_empty() {
-            if cx.now >= renew.timeout {
-                renew.finish(cx.now, cx.policy);
+        if renew.is_under_way() {
+            if cx.now >= renew.round.timeout {
+                renew.round.pending = Nodes::NONE;
+                return self.go_on_renewing(cx);
             }
-            return self.lapse(cx.policy, cx.now);
+            return Change::Nothing;
         }
         if renew.next.is_none_or(|next| cx.now < next) {
             return Change::Nothing;
         }
+        let (round, first) = Round::over(hold.contacted, cx.policy.visit);
+        renew.next = None;
+        renew.left = renew.left.map(|left| left.saturating_sub(1));
+        renew.round = round;
+        renew.expires = cx.policy.ttl.map(|ttl| validity(cx.policy, cx.now, ttl));
+        self.round = self.round.wrapping_add(1);
+        self.extend(cx, first);
+        Change::Nothing
+    }
+
+    /// Sends a renewal to some servers.
+    fn extend<O: Outbox>(&mut self, cx: &mut Context<'_, O>, nodes: Nodes) {
         let verb = match cx.policy.renewal {
-            Renewal::Never => return Change::Nothing,
+            Renewal::Never => return,
             Renewal::CompareAndExtend => Verb::CompareAndExtend,
             Renewal::Expire => Verb::Pexpire,
             Renewal::SetNxPx => Verb::SetNxPx,
             Renewal::SetXxPx => Verb::SetXxPx,
             Renewal::SetPx => Verb::SetPx,
         };
-        let nodes = hold.contacted;
-        renew.next = None;
-        renew.left = renew.left.map(|left| left.saturating_sub(1));
-        renew.pending = nodes;
-        renew.timeout = cx.now.after(cx.policy.timeout);
-        renew.expires = cx.policy.ttl.map(|ttl| validity(cx.policy, cx.now, ttl));
-        self.round = self.round.wrapping_add(1);
+        let Phase::Held(hold) = &mut self.phase else { return };
+        hold.renew.round.ask(nodes, cx);
         for node in nodes.iter() {
             self.send(cx, node, verb);
         }
-        Change::Nothing
+    }
+
+    fn go_on_renewing<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
+        let Phase::Held(hold) = &mut self.phase else { return Change::Nothing };
+        if let Some(next) = hold.renew.round.next() {
+            self.extend(cx, next);
+            return Change::Nothing;
+        }
+        if hold.renew.is_under_way() {
+            return Change::Nothing;
+        }
+        hold.renew.finish(cx.now, cx.policy);
+        self.lapse(cx.policy, cx.now)
     }
 
     fn renewed<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
         let Phase::Held(hold) = &mut self.phase else { return Change::Nothing };
         let policy = cx.policy;
         let renew = &mut hold.renew;
-        renew.pending.remove(node);
+        renew.round.pending.remove(node);
         match outcome {
             Outcome::Answered(Reply::Done | Reply::Minted(_)) => renew.extended.insert(node),
             Outcome::Answered(_) if policy.refused_renewal == RefusedRenewal::Ignored => renew.extended.insert(node),
@@ -645,11 +678,7 @@ impl Lease {
         if hold.contacted.len() - renew.refused.len() < policy.quorum {
             return self.lose();
         }
-        if renew.pending.is_empty() {
-            renew.finish(cx.now, policy);
-            return self.lapse(policy, cx.now);
-        }
-        Change::Nothing
+        self.go_on_renewing(cx)
     }
 
     fn lose(&mut self) -> Change {
@@ -687,15 +716,53 @@ impl Phase {
     }
 }
 
-impl Seek {
+impl Round {
+    /// A round over a set of servers, and the first of them to ask.
+    fn over(nodes: Nodes, visit: Visit) -> (Self, Nodes) {
+        let first = match visit {
+            Visit::AllAtOnce => nodes,
+            Visit::InOrder => nodes.lowest(),
+        };
+        (Self { waiting: nodes.without(first), ..Self::default() }, first)
+    }
+
+    /// Notes that servers are asked now.
+    fn ask<O: Outbox>(&mut self, nodes: Nodes, cx: &Context<'_, O>) {
+        self.pending = self.pending.union(nodes);
+        self.timeout = cx.now.after(cx.policy.timeout);
+    }
+
+    /// The next server to ask, if nothing is pending and one is left.
+    fn next(&mut self) -> Option<Nodes> {
+        if !self.pending.is_empty() || self.waiting.is_empty() {
+            return None;
+        }
+        let next = self.waiting.lowest();
+        self.waiting = self.waiting.without(next);
+        Some(next)
+    }
+
+    /// How many servers have not settled.
+    fn unsettled(&self) -> u8 {
+        self.pending.len() + self.waiting.len()
+    }
+
     fn fold(&mut self, tape: &mut impl Tape) {
         tape.nodes(&mut self.pending);
+        tape.nodes(&mut self.waiting);
+        if !self.pending.is_empty() {
+            tape.time(&mut self.timeout);
+        }
+    }
+}
+
+impl Seek {
+    fn fold(&mut self, tape: &mut impl Tape) {
+        self.round.fold(tape);
         tape.nodes(&mut self.second);
         tape.nodes(&mut self.granted);
         tape.nodes(&mut self.contacted);
         tape.nodes(&mut self.retried);
-        tape.small(&mut self.visited, 3);
-        tape.time(&mut self.timeout);
         tape.option(&mut self.expires, |tape, t| tape.time(t));
         tape.option(&mut self.fence, |tape, f| tape.fence(f));
     }
@@ -712,14 +779,14 @@ impl Hold {
 
     /// Whether an answer under way may still turn a lapse around, which only an unsound policy lets it.
     fn awaits_revival(&self, policy: &Policy) -> bool {
-        policy.late_answer == LateAnswer::Revives && !self.renew.pending.is_empty()
+        policy.late_answer == LateAnswer::Revives && self.renew.is_under_way()
     }
 
     fn rebase(&mut self, by: Ticks) {
         rebase_option(&mut self.until, by);
         rebase_option(&mut self.renew.next, by);
         rebase_option(&mut self.renew.expires, by);
-        rebase(&mut self.renew.timeout, by);
+        rebase(&mut self.renew.round.timeout, by);
     }
 
     /// Only the servers matter for what comes after a loss.
@@ -744,7 +811,11 @@ impl Hold {
 
 impl Renew {
     fn next_wake(&self) -> Option<Time> {
-        if self.pending.is_empty() { self.next } else { Some(self.timeout) }
+        if self.is_under_way() { Some(self.round.timeout) } else { self.next }
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.round.unsettled() > 0
     }
 
     /// Ends a round and sets the time of the next.
@@ -756,22 +827,20 @@ impl Renew {
     fn fold(&mut self, tape: &mut impl Tape) {
         tape.option(&mut self.next, |tape, t| tape.time(t));
         tape.option(&mut self.left, |tape, n| tape.small(n, 8));
-        tape.nodes(&mut self.pending);
-        if self.pending.is_empty() {
+        self.round.fold(tape);
+        if !self.is_under_way() {
             return;
         }
         tape.nodes(&mut self.extended);
         tape.nodes(&mut self.refused);
-        tape.time(&mut self.timeout);
         tape.option(&mut self.expires, |tape, t| tape.time(t));
     }
 }
 
 impl Leave {
     fn fold(&mut self, tape: &mut impl Tape) {
-        tape.nodes(&mut self.pending);
+        self.round.fold(tape);
         tape.nodes(&mut self.second);
-        tape.time(&mut self.timeout);
         tape.flag(&mut self.failed);
     }
 }
@@ -783,6 +852,16 @@ impl Policy {
             Holder::Naive => Ticks(0),
             Holder::Clocked => self.margin,
         }
+    }
+}
+
+/// The (first) command of a release.
+fn release_verb(policy: &Policy) -> Option<Verb> {
+    match policy.release {
+        Release::CompareAndDelete => Some(Verb::CompareAndDelete),
+        Release::GetThenDel => Some(Verb::Get),
+        Release::Del => Some(Verb::Del),
+        Release::Nothing => None,
     }
 }
 

@@ -50,13 +50,19 @@ impl<T: Copy> Blocks<T> {
         values.into_iter().for_each(|value| self.push(value));
     }
 
-    pub(super) fn get(&self, index: u32) -> T {
-        let index = index as usize;
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> T {
         self.blocks[index / BLOCK][index % BLOCK]
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = T> {
-        self.blocks.iter().flatten().copied()
+    pub(super) fn len(&self) -> usize {
+        self.blocks
+            .last()
+            .map_or(0, |last| (self.blocks.len() - 1) * BLOCK + last.len())
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
+        (0..self.len()).map(|index| self.get(index))
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -72,7 +78,8 @@ mod tests {
     fn gives_back_what_was_pushed() {
         let mut blocks = Blocks::default();
         blocks.extend(0..200_000u32);
-        assert!((0..200_000).all(|i| blocks.get(i) == i));
+        assert!((0..200_000).all(|i| blocks.get(i) == i as u32));
+        assert_eq!(blocks.len(), 200_000);
         assert!(blocks.iter().eq(0..200_000));
         assert_eq!(blocks.bytes(), 4 * 65_536 * 4);
     }

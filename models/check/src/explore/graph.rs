@@ -28,61 +28,88 @@ impl Graph {
     }
 
     /// For each goal in `asked`, the first state from which it cannot be reached; and the most bytes occupied meanwhile.
-    pub(super) fn stuck(self, asked: u8) -> ([Option<StateId>; GOALS], u64) {
-        let forward = self.bytes();
-        let (goals, incoming) = self.reverse();
-        let mut reached = vec![false; incoming.ends.len()];
-        let mut pending = Vec::new();
+    ///
+    /// Goals are handed back over the steps in sweeps, by falling and by rising numbers in turn, until nothing changes:
+    /// as many sweeps as a way to a goal has turns in its numbers, and those are few. After `sweeps` of them the reversed
+    /// graph of what is left finishes in linear time whatever the graph.
+    pub(super) fn stuck(self, asked: u8, sweeps: usize) -> ([Option<StateId>; GOALS], u64) {
+        let mut reached = self
+            .goals
+            .iter()
+            .map(|goals| goals & asked)
+            .collect::<Vec<_>>();
+        let mut bytes = self.bytes() + reached.capacity() as u64;
+        let is_done = (0..sweeps).any(|sweep| !self.sweep(&mut reached, asked, sweep % 2 == 0));
+        if !is_done {
+            let incoming = self.reverse(&reached, asked);
+            bytes += incoming.bytes();
+            incoming.search(&mut reached);
+        }
         let stuck = std::array::from_fn(|goal| {
-            if asked & (1 << goal) == 0 {
-                return None;
-            }
-            reached.fill(false);
-            for (state, at) in (0u32..).zip(goals.iter()) {
-                if at & (1 << goal) != 0 {
-                    reached[state as usize] = true;
-                    pending.push(state);
-                }
-            }
-            while let Some(state) = pending.pop() {
-                for &source in incoming.sources(state) {
-                    if !std::mem::replace(&mut reached[source as usize], true) {
-                        pending.push(source);
-                    }
-                }
-            }
-            (0..)
-                .zip(&reached)
-                .find(|&(_, &reached)| !reached)
-                .map(|(state, _)| StateId(state))
+            let bit = asked & (1 << goal);
+            let first = reached.iter().position(|reached| bit & !reached != 0)?;
+            Some(StateId(first as u32))
         });
-        let searching = reached.capacity() + pending.capacity() * size_of::<u32>();
-        (
-            stuck,
-            incoming.bytes() + goals.bytes() + forward.max(searching as u64),
-        )
+        (stuck, bytes)
     }
 
-    fn reverse(self) -> (Blocks<u8>, Incoming) {
+    /// Hands goals from every state to those before it, once; whether that changed anything.
+    fn sweep(&self, reached: &mut [u8], asked: u8, falling: bool) -> bool {
+        let mut is_changed = false;
+        let mut visit = |state: usize, begin: usize, degree: u16| {
+            let before = reached[state];
+            if before == asked {
+                return;
+            }
+            let targets = begin..begin + usize::from(degree);
+            let all = targets.fold(before, |all, at| {
+                all | reached[self.targets.get(at) as usize]
+            });
+            reached[state] = all;
+            is_changed |= all != before;
+        };
+        if falling {
+            let mut end = self.targets.len();
+            for (state, degree) in self.degrees.iter().enumerate().rev() {
+                end -= usize::from(degree);
+                visit(state, end, degree);
+            }
+        } else {
+            let mut begin = 0;
+            for (state, degree) in self.degrees.iter().enumerate() {
+                visit(state, begin, degree);
+                begin += usize::from(degree);
+            }
+        }
+        is_changed
+    }
+
+    /// The steps from states that lack a goal, by where they lead.
+    fn reverse(&self, reached: &[u8], asked: u8) -> Incoming {
         // ends[s] is first where the sources of s begin, and moves to where they end as they are put there.
-        let mut ends = vec![0usize; self.goals.iter().count()];
-        self.targets
-            .iter()
-            .for_each(|target| ends[target as usize] += 1);
+        let mut ends = vec![0usize; reached.len()];
+        self.steps_of_lacking(reached, asked, |_, target| ends[target] += 1);
         let mut total = 0;
         for end in &mut ends {
             total += std::mem::replace(end, total);
         }
         let mut sources = vec![0u32; total];
-        let mut targets = self.targets.iter();
-        for (source, degree) in (0..).zip(self.degrees.iter()) {
-            for target in targets.by_ref().take(degree.into()) {
-                let place = &mut ends[target as usize];
-                sources[*place] = source;
-                *place += 1;
+        self.steps_of_lacking(reached, asked, |source, target| {
+            sources[ends[target]] = source;
+            ends[target] += 1;
+        });
+        Incoming { ends, sources }
+    }
+
+    fn steps_of_lacking(&self, reached: &[u8], asked: u8, mut step: impl FnMut(u32, usize)) {
+        let mut begin = 0;
+        for ((source, degree), &reached) in (0..).zip(self.degrees.iter()).zip(reached) {
+            let end = begin + usize::from(degree);
+            if reached != asked {
+                (begin..end).for_each(|at| step(source, self.targets.get(at) as usize));
             }
+            begin = end;
         }
-        (self.goals, Incoming { ends, sources })
     }
 }
 
@@ -97,6 +124,23 @@ impl Incoming {
         let state = state as usize;
         let begin = if state == 0 { 0 } else { self.ends[state - 1] };
         &self.sources[begin..self.ends[state]]
+    }
+
+    fn search(&self, reached: &mut [u8]) {
+        let goals = (0u32..)
+            .zip(&*reached)
+            .filter(|&(_, &reached)| reached != 0);
+        let mut pending = goals.map(|(state, _)| state).collect::<Vec<_>>();
+        while let Some(state) = pending.pop() {
+            let from_here = reached[state as usize];
+            for &source in self.sources(state) {
+                let there = &mut reached[source as usize];
+                if *there | from_here != *there {
+                    *there |= from_here;
+                    pending.push(source);
+                }
+            }
+        }
     }
 
     fn bytes(&self) -> u64 {

@@ -15,11 +15,13 @@
 
 mod blocks;
 mod fingerprint;
+mod frontier;
 mod graph;
 mod search;
 mod table;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
@@ -224,7 +226,8 @@ pub struct Exploration {
     /// For each goal asked for, the first state from which free steps do not lead to it. Known only at
     /// [`End::Exhausted`]: `None` at any other end decides nothing.
     pub stuck: [Option<StateId>; GOALS],
-    /// The most that table, parents, steps and frontier occupied, without what states own on the heap.
+    /// The most that table, parents, steps and frontier occupied, without what states own on the heap. Unlike everything
+    /// else here it depends on the number of threads.
     pub bytes: u64,
     violating: Vec<(StateId, u32)>,
     initial: u32,
@@ -244,12 +247,12 @@ impl Exploration {
         let StateId(mut number) = id;
         let mut actions = Vec::new();
         while number >= self.initial {
-            actions.push(self.actions.get(number - self.initial));
-            number = self.parents.get(number);
+            actions.push(self.actions.get((number - self.initial) as usize));
+            number = self.parents.get(number as usize);
         }
         actions.reverse();
         Path {
-            start: self.parents.get(number) as usize,
+            start: self.parents.get(number as usize) as usize,
             actions,
         }
     }
@@ -276,13 +279,17 @@ where
     search::run(model, options, search::Grain::of(options), monitor)
 }
 
-/// The states along a path, the initial one first, each later one with the step that led to it.
-///
-/// `None` if the model has no such path.
-pub fn states_along<M: Expand>(
-    model: &M,
-    path: &Path,
-) -> Option<(M::State, Vec<Successor<M::State>>)> {
+/// The states along a [`Path`].
+#[derive(Clone, Debug)]
+pub struct Walk<S> {
+    /// The initial state.
+    pub start: S,
+    /// Each step, with the state where it leads.
+    pub steps: Vec<Successor<S>>,
+}
+
+/// Walks along a path; `None` if the model has no such path.
+pub fn states_along<M: Expand>(model: &M, path: &Path) -> Option<Walk<M::State>> {
     let start = model.init_states().into_iter().nth(path.start)?;
     let mut steps: Vec<Successor<M::State>> = Vec::with_capacity(path.actions.len());
     for &action in &path.actions {
@@ -295,5 +302,5 @@ pub fn states_along<M: Expand>(
         });
         steps.push(taken?);
     }
-    Some((start, steps))
+    Some(Walk { start, steps })
 }

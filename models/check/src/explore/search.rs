@@ -2,24 +2,22 @@
 
 use std::hash::Hash;
 use std::hint::black_box;
-use std::num::NonZeroU64;
-use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use super::blocks::Blocks;
 use super::fingerprint;
+use super::frontier::Frontier;
 use super::graph::Graph;
-use super::table::{Table, UNNUMBERED};
+use super::table::Table;
+use super::worker::{Found, LOOK_UPS, Output, Worker};
 use super::{
     End, Expand, Exploration, GOALS, Label, Monitor, Options, PROPERTIES, Progress, StateId,
-    Successor,
 };
 
-/// Successors are looked up this many at a time, so that the reads of memory overlap.
-const LOOK_UPS: usize = 64;
-/// Stands for no step in [`Found::step`].
-const FB: u32 = 10;
-const NO_STEP: u32 = u32::MAX;
+/// One thread numbers the states: more than this would only wait for it.
+const MOST_THREADS: usize = 64;
 
 /// How the work is cut up. It never changes the result.
 #[derive(Clone, Copy)]
@@ -30,15 +28,18 @@ pub(super) struct Grain {
     pub(super) chunk: usize,
     /// Blocks smaller than this are not worth waking a thread for.
     pub(super) shared_from: usize,
+    /// Sweeps over the graph before it is reversed.
+    pub(super) sweeps: usize,
 }
 
 impl Grain {
     pub(super) fn of(options: &Options) -> Self {
-        let threads = options.threads.get().min(64);
+        let threads = options.threads.get().min(MOST_THREADS);
         Self {
             block: 4096 * threads,
             chunk: 256,
             shared_from: 1024,
+            sweeps: 16,
         }
     }
 }
@@ -54,12 +55,12 @@ where
     M::State: Hash + Send + Sync,
 {
     let mut search = Search::new(model, options, grain);
-    let mut outputs = Vec::new();
-    let end = match search.levels(&mut outputs, monitor) {
+    let mut team = Team::new(options);
+    let end = match search.levels(&mut team, monitor) {
         ControlFlow::Continue(()) => End::Exhausted,
         ControlFlow::Break(end) => end,
     };
-    drop(outputs);
+    drop(team);
     search.finish(end)
 }
 
@@ -83,35 +84,10 @@ struct Search<'a, M: Expand> {
     peak: u64,
 }
 
-/// What one thread found behind a chunk of states.
-struct Output<S> {
-    /// The successors that were not in the table, in canonical order: where they come from, and the states themselves.
-    found: Vec<Found>,
-    states: Vec<S>,
-    /// The free steps of the chunk, if they are kept, and how many each state has.
-    targets: Vec<u32>,
-    degrees: Vec<u16>,
-    generated: u64,
-    events: u64,
-    scratch: Vec<Seen>,
-    scratch_states: Vec<S>,
-    filter: Vec<u64>,
-}
-
-struct Found {
-    fingerprint: NonZeroU64,
-    parent: u32,
-    action: u16,
-    label: Label,
-    /// Where in `targets` the number of this state is missing.
-    step: u32,
-}
-
-struct Seen {
-    fingerprint: NonZeroU64,
-    parent: u32,
-    action: u16,
-    free: bool,
+/// The threads' own memory, and where they put what they find: one place for each chunk of a block.
+struct Team<S> {
+    workers: Vec<Worker<S>>,
+    outputs: Vec<Output<S>>,
 }
 
 impl<'a, M> Search<'a, M>
@@ -148,7 +124,7 @@ where
 
     fn levels(
         &mut self,
-        outputs: &mut Vec<Output<M::State>>,
+        team: &mut Team<M::State>,
         monitor: &mut impl Monitor,
     ) -> ControlFlow<End> {
         self.start()?;
@@ -163,8 +139,8 @@ where
             let mut blocks = level.into_iter();
             while let Some(block) = blocks.next() {
                 let ahead = blocks.as_slice();
-                self.report(depth, first, &block, ahead, outputs, monitor)?;
-                let went = self.block(&block, first, depth, is_last, outputs);
+                self.report(depth, first, &block, ahead, team, monitor)?;
+                let went = self.block(&block, first, depth, is_last, team);
                 if went == ControlFlow::Break(End::MaxDepth) {
                     (self.generated, self.events) = before;
                 }
@@ -202,13 +178,11 @@ where
         first: u32,
         block: &Vec<M::State>,
         ahead: &[Vec<M::State>],
-        outputs: &[Output<M::State>],
+        team: &Team<M::State>,
         monitor: &mut impl Monitor,
     ) -> ControlFlow<End> {
         let states = block.capacity() + ahead.iter().map(Vec::capacity).sum::<usize>();
-        let bytes = self.bytes()
-            + (states * size_of::<M::State>()) as u64
-            + outputs.iter().map(Output::bytes).sum::<u64>();
+        let bytes = self.bytes() + (states * size_of::<M::State>()) as u64 + team.bytes();
         self.peak = self.peak.max(bytes);
         let progress = Progress {
             depth,
@@ -230,15 +204,13 @@ where
         first: u32,
         depth: u32,
         is_last: bool,
-        outputs: &mut Vec<Output<M::State>>,
+        team: &mut Team<M::State>,
     ) -> ControlFlow<End> {
-        let chunk = self.grain.chunk;
-        let firsts = (first..).step_by(chunk);
-        let is_shared = self.options.threads > NonZeroUsize::MIN
-            && block.len() >= self.grain.shared_from
-            && cfg!(feature = "threads");
+        let Team { workers, outputs } = team;
+        let size = self.grain.chunk;
+        let is_shared = workers.len() > 1 && block.len() >= self.grain.shared_from;
         let needed = if is_shared {
-            block.len().div_ceil(chunk)
+            block.len().div_ceil(size)
         } else {
             1
         };
@@ -246,59 +218,55 @@ where
             outputs.resize_with(needed, Output::default);
         }
         if is_shared {
-            self.expand_shared(block, first, outputs);
+            self.expand_shared(block, first, workers, outputs);
         }
-        for (index, (states, first)) in block.chunks(chunk).zip(firsts).enumerate() {
-            let output = if is_shared {
-                &mut outputs[index]
-            } else {
-                &mut outputs[0]
-            };
+        for (index, (chunk, first)) in block.chunks(size).zip((first..).step_by(size)).enumerate() {
+            let output = &mut outputs[if is_shared { index } else { 0 }];
             if !is_shared {
-                output.expand(self.model, &self.table, states, first, self.graph.is_some());
+                workers[0].expand(self.model, &self.table, chunk, first, output);
             }
             if is_last && !output.found.is_empty() {
                 return ControlFlow::Break(End::MaxDepth);
             }
-            self.commit(states, first, depth, output)?;
+            self.commit(chunk, first, depth, output)?;
         }
         ControlFlow::Continue(())
     }
 
-    #[cfg(feature = "threads")]
-    fn expand_shared(&self, block: &[M::State], first: u32, outputs: &mut [Output<M::State>]) {
-        use std::sync::{Mutex, PoisonError};
-
-        let chunks = block
-            .chunks(self.grain.chunk)
-            .zip((first..).step_by(self.grain.chunk));
-        let helpers = (outputs.len() - 1).min(self.options.threads.get() - 1);
+    fn expand_shared(
+        &self,
+        block: &[M::State],
+        first: u32,
+        workers: &mut [Worker<M::State>],
+        outputs: &mut [Output<M::State>],
+    ) {
+        let size = self.grain.chunk;
+        let chunks = block.chunks(size).zip((first..).step_by(size));
         let jobs = Mutex::new(chunks.zip(outputs));
-        let work = || {
+        let work = |worker: &mut Worker<M::State>| {
             loop {
                 let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some(((states, first), output)) = job else {
+                let Some(((chunk, first), output)) = job else {
                     return;
                 };
-                output.expand(self.model, &self.table, states, first, self.graph.is_some());
+                worker.expand(self.model, &self.table, chunk, first, output);
             }
         };
+        let work = &work;
+        let Some((own, helpers)) = workers.split_first_mut() else {
+            return;
+        };
         std::thread::scope(|scope| {
-            for _ in 0..helpers {
-                // Without another thread, this one does it all.
-                if std::thread::Builder::new()
-                    .spawn_scoped(scope, work)
-                    .is_err()
-                {
+            for helper in helpers {
+                // If no other thread can be had, this one does it all.
+                let spawned = Builder::new().spawn_scoped(scope, move || work(helper));
+                if spawned.is_err() {
                     break;
                 }
             }
-            work();
+            work(own);
         });
     }
-
-    #[cfg(not(feature = "threads"))]
-    fn expand_shared(&self, _: &[M::State], _: u32, _: &mut [Output<M::State>]) {}
 
     /// Numbers what is new behind a chunk, in canonical order.
     fn commit(
@@ -399,7 +367,7 @@ where
             self.table = Table::new(false);
             self.next = Frontier::default();
             let kept = self.bytes();
-            let (found, bytes) = graph.stuck(self.options.goals);
+            let (found, bytes) = graph.stuck(self.options.goals, self.grain.sweeps);
             stuck = found;
             self.peak = self.peak.max(kept + bytes);
         }
@@ -420,146 +388,23 @@ where
     }
 }
 
-impl<S> Default for Output<S> {
-    fn default() -> Self {
+impl<S: Hash> Team<S> {
+    fn new(options: &Options) -> Self {
+        let threads = if cfg!(feature = "threads") {
+            options.threads.get()
+        } else {
+            1
+        };
         Self {
-            found: Vec::new(),
-            states: Vec::new(),
-            targets: Vec::new(),
-            degrees: Vec::new(),
-            generated: 0,
-            events: 0,
-            scratch: Vec::new(),
-            scratch_states: Vec::new(),
-            filter: vec![0; 1 << FB],
+            workers: (0..threads.min(MOST_THREADS))
+                .map(|_| Worker::new(options.goals != 0))
+                .collect(),
+            outputs: Vec::new(),
         }
-    }
-}
-
-impl<S: Hash> Output<S> {
-    /// Lists the successors of a chunk of states and keeps those that are not in the table.
-    fn expand<M: Expand<State = S>>(
-        &mut self,
-        model: &M,
-        table: &Table,
-        chunk: &[S],
-        first: u32,
-        keeps_steps: bool,
-    ) {
-        self.found.clear();
-        self.states.clear();
-        self.targets.clear();
-        self.degrees.clear();
-        self.degrees
-            .resize(if keeps_steps { chunk.len() } else { 0 }, 0);
-        self.generated = 0;
-        self.events = 0;
-        for (parent, state) in (first..).zip(chunk) {
-            model.expand(state, &mut |successor: Successor<S>| {
-                self.generated += 1;
-                self.events |= successor.events;
- let fp = fingerprint(&successor.state); let f = &mut self.filter[(fp.get() & ((1<<FB)-1)) as usize]; if *f == fp.get() { return } *f = fp.get();
-                self.scratch.push(Seen {
-                    fingerprint: fingerprint(&successor.state),
-                    parent,
-                    action: successor.action,
-                    free: successor.free,
-                });
-                self.scratch_states.push(successor.state);
-            });
-            if self.scratch.len() >= LOOK_UPS {
-                self.look_up(model, table, first);
-            }
-        }
-        self.look_up(model, table, first);
-    }
-
-    fn look_up<M: Expand<State = S>>(&mut self, model: &M, table: &Table, first: u32) {
-        black_box(
-            self.scratch
-                .iter()
-                .fold(0, |all, seen| all ^ table.touch(seen.fingerprint)),
-        );
-        for (seen, state) in self.scratch.drain(..).zip(self.scratch_states.drain(..)) {
-            let known = table.get(seen.fingerprint);
-            let mut step = NO_STEP;
-            // A step to where it began is on no way to anywhere else.
-            if let Some(degree) = self.degrees.get_mut((seen.parent - first) as usize)
-                && seen.free
-                && known != Some(seen.parent)
-            {
-                *degree += 1;
-                step = self.targets.len() as u32;
-                self.targets.push(known.unwrap_or(UNNUMBERED));
-            }
-            if known.is_none() {
-                self.found.push(Found {
-                    fingerprint: seen.fingerprint,
-                    parent: seen.parent,
-                    action: seen.action,
-                    label: model.label(&state),
-                    step,
-                });
-                self.states.push(state);
-            }
-        }
-    }
-}
-
-impl<S> Output<S> {
-    fn bytes(&self) -> u64 {
-        let states = self.states.capacity() + self.scratch_states.capacity();
-        (states * size_of::<S>()
-            + self.found.capacity() * size_of::<Found>()
-            + self.scratch.capacity() * size_of::<Seen>()
-            + self.targets.capacity() * size_of::<u32>()
-            + self.degrees.capacity() * size_of::<u16>()) as u64
-    }
-}
-
-/// The states of one level, in blocks that are given back as soon as they are expanded.
-struct Frontier<S> {
-    blocks: Vec<Vec<S>>,
-    spare: Option<Vec<S>>,
-}
-
-impl<S> Default for Frontier<S> {
-    fn default() -> Self {
-        Self {
-            blocks: Vec::new(),
-            spare: None,
-        }
-    }
-}
-
-impl<S> Frontier<S> {
-    fn push(&mut self, state: S, block: usize) {
-        match self.blocks.last_mut() {
-            Some(last) if last.len() < block => last.push(state),
-            _ => {
-                let mut fresh = self.spare.take().unwrap_or_default();
-                fresh.push(state);
-                self.blocks.push(fresh);
-            }
-        }
-    }
-
-    fn take(&mut self) -> Vec<Vec<S>> {
-        std::mem::take(&mut self.blocks)
-    }
-
-    fn recycle(&mut self, mut block: Vec<S>) {
-        block.clear();
-        self.spare = Some(block);
     }
 
     fn bytes(&self) -> u64 {
-        let states = self
-            .blocks
-            .iter()
-            .chain(&self.spare)
-            .map(Vec::capacity)
-            .sum::<usize>();
-        (states * size_of::<S>()) as u64
+        self.workers.iter().map(Worker::bytes).sum::<u64>()
+            + self.outputs.iter().map(Output::bytes).sum::<u64>()
     }
 }

@@ -3,8 +3,10 @@
 use std::num::NonZeroU64;
 
 const SEGMENTS: usize = 256;
-const SMALLEST: usize = 16;
-const DOUBLES_BELOW: usize = 1 << 12;
+/// Fingerprints in a line of the cache.
+const LANES: usize = 8;
+const SMALLEST: usize = 2;
+const DOUBLES_BELOW: usize = 1 << 9;
 
 /// Stands for the number of a known state in a table that keeps no numbers.
 pub(super) const UNNUMBERED: u32 = u32::MAX;
@@ -32,8 +34,7 @@ impl Table {
     pub(super) fn get(&self, fingerprint: NonZeroU64) -> Option<u32> {
         let segment = self.segment(fingerprint);
         match segment.find(fingerprint.get()) {
-            Ok(slot) if self.numbered => Some(segment.numbers[slot]),
-            Ok(_) => Some(UNNUMBERED),
+            Ok(line) => Some(segment.number(line, fingerprint.get())),
             Err(_) => None,
         }
     }
@@ -44,9 +45,8 @@ impl Table {
         let fp = fingerprint.get();
         let segment = &mut self.segments[usize::from(segment_of(fp))];
         match segment.find(fp) {
-            Ok(slot) if self.numbered => return Some(segment.numbers[slot]),
-            Ok(_) => return Some(UNNUMBERED),
-            Err(slot) => segment.put(slot, fp, number),
+            Ok(line) => return Some(segment.number(line, fp)),
+            Err(line) => segment.put(line, fp, number),
         }
         if segment.is_full() {
             self.bytes -= segment.bytes();
@@ -61,7 +61,13 @@ impl Table {
     #[inline]
     pub(super) fn touch(&self, fingerprint: NonZeroU64) -> u64 {
         let segment = self.segment(fingerprint);
-        segment.fingerprints[segment.home(fingerprint.get())]
+        let home = segment.home(fingerprint.get());
+        let number = segment.numbers.get(home).map_or(0, |numbers| numbers[0]);
+        segment.lines[home].0[0] ^ u64::from(number)
+    }
+
+    pub(super) fn is_numbered(&self) -> bool {
+        self.numbered
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -79,86 +85,122 @@ const fn segment_of(fp: u64) -> u8 {
     (fp >> 56) as u8
 }
 
+/// What one read of memory brings. Filled from the front.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([u64; LANES]);
+
+impl Line {
+    // All lanes, without a branch for each: where a fingerprint lies is nothing that a processor could predict.
+    #[inline]
+    fn has(&self, fp: u64) -> bool {
+        self.0
+            .iter()
+            .fold(false, |found, &there| found | (there == fp))
+    }
+
+    #[inline]
+    const fn is_full(&self) -> bool {
+        self.0[LANES - 1] != 0
+    }
+}
+
 struct Segment {
     // 0 is an empty slot.
-    fingerprints: Vec<u64>,
-    numbers: Vec<u32>,
+    lines: Vec<Line>,
+    numbers: Vec<[u32; LANES]>,
     len: usize,
 }
 
 impl Segment {
-    fn new(slots: usize, numbered: bool) -> Self {
+    fn new(lines: usize, numbered: bool) -> Self {
         Self {
-            fingerprints: vec![0; slots],
-            numbers: vec![0; if numbered { slots } else { 0 }],
+            lines: vec![Line([0; LANES]); lines],
+            numbers: vec![[0; LANES]; if numbered { lines } else { 0 }],
             len: 0,
         }
     }
 
-    /// The slot of the fingerprint, or the one where it would be put.
+    /// The line that has the fingerprint, or the one where it would be put.
     #[inline]
     fn find(&self, fp: u64) -> Result<usize, usize> {
-        let mut slot = self.home(fp);
+        let mut at = self.home(fp);
         loop {
-            let there = self.fingerprints[slot];
-            if there == fp {
-                return Ok(slot);
+            let line = &self.lines[at];
+            if line.has(fp) {
+                return Ok(at);
             }
-            if there == 0 {
-                return Err(slot);
+            if !line.is_full() {
+                return Err(at);
             }
-            slot += 1;
-            if slot == self.fingerprints.len() {
-                slot = 0;
+            at += 1;
+            if at == self.lines.len() {
+                at = 0;
             }
         }
     }
 
-    // A multiplication in the place of a mask: the number of slots need not be a power of two, and the slots are in the
+    /// The number of a fingerprint that is in the given line.
+    #[inline]
+    fn number(&self, at: usize, fp: u64) -> u32 {
+        let Some(numbers) = self.numbers.get(at) else {
+            return UNNUMBERED;
+        };
+        let pairs = self.lines[at].0.iter().zip(numbers);
+        pairs.fold(0, |all, (&there, &number)| {
+            all | if there == fp { number } else { 0 }
+        })
+    }
+
+    // A multiplication in the place of a mask: the number of lines need not be a power of two, and the lines are in the
     // order of the fingerprints, so that a growing segment is copied from front to back.
     #[inline]
     fn home(&self, fp: u64) -> usize {
         let fraction = (fp >> 24) & 0xffff_ffff;
-        ((fraction * self.fingerprints.len() as u64) >> 32) as usize
+        ((fraction * self.lines.len() as u64) >> 32) as usize
     }
 
     #[inline]
-    fn put(&mut self, slot: usize, fp: u64, number: u32) {
-        self.fingerprints[slot] = fp;
-        if let Some(there) = self.numbers.get_mut(slot) {
-            *there = number;
+    fn put(&mut self, at: usize, fp: u64, number: u32) {
+        let line = &mut self.lines[at].0;
+        let lane = line.iter().filter(|&&there| there != 0).count();
+        line[lane] = fp;
+        if let Some(numbers) = self.numbers.get_mut(at) {
+            numbers[lane] = number;
         }
         self.len += 1;
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.len * 5 >= self.fingerprints.len() * 4
+        self.len * 5 >= self.lines.len() * LANES * 4
     }
 
     #[cold]
     fn grow(&mut self, numbered: bool) {
-        let slots = self.fingerprints.len();
+        let lines = self.lines.len();
         // Big segments grow by a quarter: what is empty costs memory, and all of them are full at about the same time.
-        let more = if slots < DOUBLES_BELOW {
-            slots
+        let more = if lines < DOUBLES_BELOW {
+            lines
         } else {
-            slots / 4
+            lines / 4
         };
-        let mut grown = Self::new(slots + more, numbered);
-        for (slot, &fp) in self.fingerprints.iter().enumerate() {
-            if fp == 0 {
-                continue;
+        let mut grown = Self::new(lines + more, numbered);
+        for (at, line) in self.lines.iter().enumerate() {
+            for (lane, &fp) in line.0.iter().enumerate().filter(|&(_, &fp)| fp != 0) {
+                let number = self
+                    .numbers
+                    .get(at)
+                    .map_or(UNNUMBERED, |numbers| numbers[lane]);
+                let (Ok(place) | Err(place)) = grown.find(fp);
+                grown.put(place, fp, number);
             }
-            let number = self.numbers.get(slot).copied().unwrap_or(UNNUMBERED);
-            let (Ok(free) | Err(free)) = grown.find(fp);
-            grown.put(free, fp, number);
         }
         *self = grown;
     }
 
     fn bytes(&self) -> u64 {
-        (self.fingerprints.len() * size_of::<u64>() + self.numbers.len() * size_of::<u32>()) as u64
+        (size_of_val(&self.lines[..]) + size_of_val(&self.numbers[..])) as u64
     }
 }
 

@@ -329,7 +329,7 @@ fn the_monitor_stops_it_and_what_was_found_counts() {
 #[test]
 fn states_along_a_path_are_those_of_the_model() {
     let graph = Graph::new(&[1, 0], [&[1, 2], &[], &[3], &[]]);
-    let (start, steps) = states_along(&graph, &path(1, &[1, 0])).unwrap();
+    let Walk { start, steps } = states_along(&graph, &path(1, &[1, 0])).unwrap();
     let steps = steps
         .iter()
         .map(|step| (step.action, step.state))

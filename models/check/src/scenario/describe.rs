@@ -80,7 +80,6 @@ impl Row {
 
 fn knob_differences(left: &Settings, right: &Settings) -> Vec<Difference> {
     let differs = |knob: &&Knob| knob.stated(left) != knob.stated(right) && knob.get(left) != knob.get(right);
-    let difference =
-        |knob: &Knob| Difference { key: knob.path(), left: knob.get(left), right: knob.get(right) };
+    let difference = |knob: &Knob| Difference { key: knob.path(), left: knob.get(left), right: knob.get(right) };
     KNOBS.iter().filter(differs).map(difference).collect()
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::near::{clip, shown_key};
+use super::near::{shown_key, tame};
 use super::refuse::Rule;
 
 /// Where something was said.
@@ -25,7 +25,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.source.escape_debug())?;
+        write!(f, "{}", tame(&self.source))?;
         for number in [self.line, self.column].into_iter().flatten() {
             write!(f, ":{number}")?;
         }
@@ -118,7 +118,7 @@ impl fmt::Display for ScenarioError {
                 write!(f, "expected a scenario file of at most {limit} bytes, found {bytes}")
             }
             Problem::NotUtf8 => write!(f, "expected UTF-8 text, found bytes that are none"),
-            Problem::NotToml { message } => write!(f, "not TOML: {}", clip(message)),
+            Problem::NotToml { message } => write!(f, "not TOML: {message}"),
             Problem::Unknown { what, found, .. } => write!(f, "unknown {what} {}", shown_key(found)),
             Problem::Value { expected, found, .. } => write!(f, "expected {expected}, found {found}"),
             Problem::Missing { .. } => write!(f, "missing"),
@@ -147,7 +147,7 @@ impl ScenarioErrors {
         if errors.is_empty() {
             return Ok(());
         }
-        errors.sort_by(|a, b| a.place.cmp(&b.place));
+        errors.sort_by_cached_key(|e| (e.place.clone(), e.to_string()));
         errors.dedup();
         Err(Self(errors))
     }

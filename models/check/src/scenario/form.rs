@@ -148,9 +148,8 @@ impl fmt::Display for Form {
             ),
             Self::Resources => write!(
                 f,
-                "for each of at most {MAX_CLIENTS} clients a list of 1 to {MAX_SLOTS} lock names, at most \
-                 {MAX_RESOURCES} different ones in all, each of letters, digits and any of _ - . : up to {MAX_NAME} \
-                 characters"
+                "one list of 1 to {MAX_SLOTS} lock names for each of at most {MAX_CLIENTS} clients, {MAX_RESOURCES} \
+                 different names in all, each of at most {MAX_NAME} letters, digits and _ - . :"
             ),
         }
     }

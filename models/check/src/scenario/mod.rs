@@ -67,7 +67,7 @@ pub struct Scenario {
 pub struct Row {
     /// How it is shown. No other row has the same title.
     pub title: String,
-    /// The keys that it sets, in the order of the file.
+    /// The keys that it sets, in the documented order.
     pub set: Vec<&'static str>,
     /// All knobs, those of the scenario included.
     pub settings: Settings,
@@ -159,7 +159,8 @@ impl PartialEq for Scenario {
         } = self;
         (id, title, about, family, source, pair)
             == (&other.id, &other.title, &other.about, &other.family, &other.source, &other.pair)
-            && (settings, faults, expect, witnesses) == (&other.settings, &other.faults, &other.expect, &other.witnesses)
+            && (settings, faults, expect, witnesses)
+                == (&other.settings, &other.faults, &other.expect, &other.witnesses)
             && (rows, overridden) == (&other.rows, &other.overridden)
     }
 }

@@ -24,6 +24,11 @@ pub(super) fn plain(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
 }
 
+/// The name of a file, without control characters.
+pub(super) fn tame(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 /// Text in quotes, without control characters, and not too long.
 pub(super) fn quoted(text: &str) -> String {
     clip(&format!("{text:?}"))
@@ -61,6 +66,7 @@ mod tests {
     fn foreign_text_is_tamed() {
         assert_eq!(quoted("a\u{1b}[31m"), r#""a\u{1b}[31m""#);
         assert_eq!(clip(&"ä".repeat(100)).chars().count(), SHOWN + 1);
+        assert_eq!(tame("bob's\u{1b}.toml"), "bob's\u{fffd}.toml");
         assert_eq!(shown_key("a b"), r#""a b""#);
     }
 }

@@ -87,6 +87,9 @@ fn knob_help(key: &str) -> String {
     if let Some(fault) = Fault::named(&bare.replace('_', "-")) {
         return format!("faults are set by {FAULTS} {}=1", fault.name());
     }
+    if let Some(knob) = Knob::named(bare) {
+        return format!("{} is a knob of [{}]", knob.key, knob.section.name());
+    }
     match nearest(bare, KNOBS.iter().map(|k| k.key)) {
         Some(near) => format!("did you mean {near}?"),
         None => format!("the knobs are {}", list(KNOBS.iter().map(|k| k.key))),

@@ -288,14 +288,10 @@ impl<'a> Reader<'a> {
             row.set.push(knob.key);
             row.places.put(knob.key, By::Row, self.place(key.span()));
         }
+        row.set = KNOBS.iter().map(|k| k.key).filter(|k| row.set.contains(k)).collect();
     }
 
-    fn table<'t>(
-        &mut self,
-        at: Range<usize>,
-        about: &str,
-        value: &'t Spanned<DeValue<'_>>,
-    ) -> Option<&'t DeTable<'t>> {
+    fn table<'t>(&mut self, at: Range<usize>, about: &str, value: &'t Spanned<DeValue<'_>>) -> Option<&'t DeTable<'t>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             self.value_error(at, about, "a table", &Given::from_toml(value.get_ref()), None);

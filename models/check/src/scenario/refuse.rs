@@ -9,7 +9,7 @@ use super::error::{Problem, ScenarioError};
 use super::expect::{Property, Verdict, Witness};
 use super::knobs::{KNOBS, Knob, Settings};
 use super::names::{GrainChoice, Named, RetryKind};
-use super::{Quorum, Scenario};
+use super::{Quorum, Scenario, write};
 
 /// A combination that is refused.
 pub struct Rule {
@@ -188,7 +188,7 @@ pub static RULES: &[Rule] = &[
     Rule {
         id: "witness-excluded",
         reason: "the knobs exclude one of these witnesses, so every verdict would be vacuous",
-        instead: "take it out of witnesses, or change the knob that excludes it",
+        instead: "take that witness out, or change the knob that excludes it",
         clash: |s| {
             let key = s.witnesses.iter().find_map(|w| w.excluded_by(&s.settings))?;
             clash(!s.is_overridden(), &["witnesses", key])
@@ -219,11 +219,7 @@ impl Scenario {
         let misfit = |knob: &'static Knob| ScenarioError {
             place: self.places.of(&[knob.key.to_owned()]),
             about: knob.path(),
-            problem: Problem::Value {
-                expected: knob.form.to_string(),
-                found: knob.get(&self.settings),
-                help: None,
-            },
+            problem: Problem::Value { expected: knob.form.to_string(), found: knob.get(&self.settings), help: None },
         };
         KNOBS.iter().filter(|k| !k.fits(&self.settings)).map(misfit).collect()
     }
@@ -238,6 +234,9 @@ impl Scenario {
     fn shown(&self, key: &str) -> String {
         if let Some(knob) = KNOBS.iter().find(|k| k.key == key) {
             return format!("{} = {}", knob.path(), knob.get(&self.settings));
+        }
+        if key == "witnesses" {
+            return format!("{key} = {}", write::witnesses(&self.witnesses));
         }
         let fault = key.strip_prefix("faults.").and_then(Fault::named).map(|f| self.faults.get(f).to_string());
         let expected = key.strip_prefix("expect.").and_then(Property::named).and_then(|p| self.expected(p));

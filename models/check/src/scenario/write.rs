@@ -94,9 +94,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 fn canonical(text: &mut String, settings: &Settings, budget: &Budget) {
-    sections(text, |knob| {
-        if knob.is_derived { Some(knob.get(settings)) } else { knob.stated(settings) }
-    });
+    sections(text, |knob| if knob.is_derived { Some(knob.get(settings)) } else { knob.stated(settings) });
     section(text, "faults", &faults(budget));
 }
 
@@ -139,7 +137,8 @@ fn expected(expect: &[(Property, Verdict)]) -> Vec<(String, String)> {
     expect.iter().map(|(p, v)| (p.name().to_owned(), format!("\"{}\"", v.name()))).collect()
 }
 
-fn witnesses(named: &[Witness]) -> String {
+/// A list of witnesses as TOML.
+pub(super) fn witnesses(named: &[Witness]) -> String {
     let names: Vec<_> = named.iter().map(|w| format!("\"{}\"", w.name())).collect();
     format!("[{}]", names.join(", "))
 }

@@ -37,8 +37,7 @@ impl<'a> Oracle<'a> {
                 .iter()
                 .flat_map(|(path, s)| {
                     successors(graph, *s)
-                        .map(|(action, edge, to)| {
-                            let _ = edge;
+                        .map(|(action, _, to)| {
                             let mut longer = path.clone();
                             longer.actions.push(action);
                             (longer, to)
@@ -163,7 +162,13 @@ impl Outcome {
     }
 }
 
-const GRAINS: [(usize, usize, usize); 5] = [(1, 1, 1), (2, 1, 1), (3, 2, 1), (7, 3, 1), (5, 5, 9)];
+const GRAINS: [(usize, usize, usize, usize); 5] = [
+    (1, 1, 1, 0),
+    (2, 1, 1, 1),
+    (3, 2, 1, 2),
+    (7, 3, 1, 3),
+    (5, 5, 9, 9),
+];
 
 fn check(graph: &Graph, options: &Options, expected: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(
@@ -171,11 +176,12 @@ fn check(graph: &Graph, options: &Options, expected: &Outcome) -> Result<(), Tes
         expected
     );
     for threads in [1, 2, 3, 8] {
-        for (block, chunk, shared_from) in GRAINS {
+        for (block, chunk, shared_from, sweeps) in GRAINS {
             let grain = Grain {
                 block,
                 chunk,
                 shared_from,
+                sweeps,
             };
             let options = Options {
                 threads: NonZeroUsize::new(threads).unwrap(),
@@ -275,7 +281,7 @@ proptest! {
         let exploration = graph.explore(&Options::default());
         for (number, (_, path, state)) in (0..).zip(&oracle.order) {
             prop_assert_eq!(&exploration.path(StateId(number)), path);
-            let (start, steps) = states_along(&graph, path).unwrap();
+            let Walk { start, steps } = states_along(&graph, path).unwrap();
             prop_assert_eq!(steps.last().map_or(start, |step| step.state), *state);
         }
     }
