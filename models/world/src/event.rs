@@ -132,7 +132,7 @@ pub trait Observer {
 }
 
 /// Things that must have happened somewhere if "holds" is to mean anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Witness {
     /// A lock was acquired.
     Acquired,
@@ -142,42 +142,24 @@ pub enum Witness {
     DeadlineReached,
     /// A client turned down what the servers had granted, because it came too late.
     Refused,
-    /// A second write was accepted.
+    /// A second write of one update was accepted.
     SecondWriteAccepted,
     /// A holder heard that its lock is lost.
     Lost,
     /// A renewal took effect.
     Renewed,
-    /// A fault of this kind happened.
-    Fault(Fault),
 }
 
 impl Witness {
-    /// All that are not about faults.
-    pub const PLAIN: [Self; 7] = [
-        Self::Acquired,
-        Self::Contended,
-        Self::DeadlineReached,
-        Self::Refused,
-        Self::SecondWriteAccepted,
-        Self::Lost,
-        Self::Renewed,
-    ];
-
     /// Its bit in a set of witnesses.
     pub fn bit(self) -> u64 {
-        let index = match self {
-            Self::Acquired => 0,
-            Self::Contended => 1,
-            Self::DeadlineReached => 2,
-            Self::Refused => 3,
-            Self::SecondWriteAccepted => 4,
-            Self::Lost => 5,
-            Self::Renewed => 6,
-            Self::Fault(fault) => 8 + fault as u64,
-        };
-        1 << index
+        1 << self as u8
     }
+}
+
+/// The bit of a kind of fault in a set of witnesses: it happened.
+pub fn fault_bit(fault: Fault) -> u64 {
+    1 << (32 + fault as u8)
 }
 
 /// An observer that keeps only which witnesses it saw.
@@ -196,7 +178,10 @@ impl Observer for Witnesses {
             Event::Served { command: Command::Lock { verb, .. }, reply: Reply::Done, .. } if renews(verb) => {
                 Witness::Renewed
             }
-            Event::Fault(fault) => Witness::Fault(fault),
+            Event::Fault(fault) => {
+                self.0 |= fault_bit(fault);
+                return;
+            }
             Event::Sent { .. }
             | Event::Unsent { .. }
             | Event::Served { .. }

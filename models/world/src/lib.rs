@@ -23,7 +23,7 @@ mod store;
 mod world;
 
 pub use action::Action;
-pub use event::{Event, Observer, Witness, Witnesses};
+pub use event::{Event, Observer, Witness, Witnesses, fault_bit};
 pub use message::{Body, Direction, Lane, Message, Site};
 pub use pack::Packed;
 pub use server::{Acquisition, Entry, Node};

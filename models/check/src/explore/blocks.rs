@@ -10,10 +10,7 @@ pub(super) struct Blocks<T> {
 
 impl<T> Default for Blocks<T> {
     fn default() -> Self {
-        Self {
-            blocks: Vec::new(),
-            bytes: 0,
-        }
+        Self { blocks: Vec::new(), bytes: 0 }
     }
 }
 
@@ -56,9 +53,7 @@ impl<T: Copy> Blocks<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.blocks
-            .last()
-            .map_or(0, |last| (self.blocks.len() - 1) * BLOCK + last.len())
+        self.blocks.last().map_or(0, |last| (self.blocks.len() - 1) * BLOCK + last.len())
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {

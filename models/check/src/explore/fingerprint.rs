@@ -36,10 +36,7 @@ pub struct Fingerprinter {
 impl Default for Fingerprinter {
     #[inline]
     fn default() -> Self {
-        Self {
-            a: SEED_A,
-            b: SEED_B,
-        }
+        Self { a: SEED_A, b: SEED_B }
     }
 }
 
@@ -173,10 +170,7 @@ mod tests {
 
     #[test]
     fn bytes_are_read_in_little_endian_order() {
-        assert_eq!(
-            of(|h| h.write(&[8, 7, 6, 5, 4, 3, 2, 1])),
-            of_words(&[0x0102_0304_0506_0708])
-        );
+        assert_eq!(of(|h| h.write(&[8, 7, 6, 5, 4, 3, 2, 1])), of_words(&[0x0102_0304_0506_0708]));
         assert_ne!(of(|h| h.write(&[1])), of(|h| h.write(&[1, 0])));
     }
 
@@ -187,12 +181,7 @@ mod tests {
             for high in 0..1u64 << 10 {
                 seen.push(of_words(&[low, high]));
                 seen.push(of_words(&[low << 54, high << 32, 0]));
-                seen.push(of_words(&[
-                    1 << (low % 64),
-                    1 << (low / 64),
-                    high,
-                    high ^ low,
-                ]));
+                seen.push(of_words(&[1 << (low % 64), 1 << (low / 64), high, high ^ low]));
             }
         }
         let inputs = seen.len();
@@ -201,15 +190,9 @@ mod tests {
         assert_eq!(seen.len(), inputs);
         // The table takes its segment from the top bits: they have to be spread too.
         let mut segments = [0usize; 256];
-        seen.iter()
-            .for_each(|fp| segments[(fp >> 56) as usize] += 1);
+        seen.iter().for_each(|fp| segments[(fp >> 56) as usize] += 1);
         let expected = inputs / 256;
-        assert!(
-            segments
-                .iter()
-                .all(|&n| n.abs_diff(expected) < expected / 20),
-            "{segments:?}"
-        );
+        assert!(segments.iter().all(|&n| n.abs_diff(expected) < expected / 20), "{segments:?}");
     }
 
     #[test]
@@ -228,10 +211,7 @@ mod tests {
             }
             for (output, &count) in flips.iter().enumerate() {
                 let share = f64::from(count) / SAMPLES as f64;
-                assert!(
-                    (0.4..0.6).contains(&share),
-                    "bit {bit} moves bit {output} in {share}"
-                );
+                assert!((0.4..0.6).contains(&share), "bit {bit} moves bit {output} in {share}");
             }
         }
     }

@@ -8,10 +8,7 @@ pub(super) struct Frontier<S> {
 
 impl<S> Default for Frontier<S> {
     fn default() -> Self {
-        Self {
-            blocks: Vec::new(),
-            spare: None,
-        }
+        Self { blocks: Vec::new(), spare: None }
     }
 }
 
@@ -37,12 +34,7 @@ impl<S> Frontier<S> {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let states = self
-            .blocks
-            .iter()
-            .chain(&self.spare)
-            .map(Vec::capacity)
-            .sum::<usize>();
+        let states = self.blocks.iter().chain(&self.spare).map(Vec::capacity).sum::<usize>();
         (states * size_of::<S>()) as u64
     }
 }

@@ -33,11 +33,7 @@ impl Graph {
     /// as many sweeps as a way to a goal has turns in its numbers, and those are few. After `sweeps` of them the reversed
     /// graph of what is left finishes in linear time whatever the graph.
     pub(super) fn stuck(self, asked: u8, sweeps: usize) -> ([Option<StateId>; GOALS], u64) {
-        let mut reached = self
-            .goals
-            .iter()
-            .map(|goals| goals & asked)
-            .collect::<Vec<_>>();
+        let mut reached = self.goals.iter().map(|goals| goals & asked).collect::<Vec<_>>();
         let mut bytes = self.bytes() + reached.capacity() as u64;
         let is_done = (0..sweeps).any(|sweep| !self.sweep(&mut reached, asked, sweep % 2 == 0));
         if !is_done {
@@ -62,9 +58,7 @@ impl Graph {
                 return;
             }
             let targets = begin..begin + usize::from(degree);
-            let all = targets.fold(before, |all, at| {
-                all | reached[self.targets.get(at) as usize]
-            });
+            let all = targets.fold(before, |all, at| all | reached[self.targets.get(at) as usize]);
             reached[state] = all;
             is_changed |= all != before;
         };
@@ -127,9 +121,7 @@ impl Incoming {
     }
 
     fn search(&self, reached: &mut [u8]) {
-        let goals = (0u32..)
-            .zip(&*reached)
-            .filter(|&(_, &reached)| reached != 0);
+        let goals = (0u32..).zip(&*reached).filter(|&(_, &reached)| reached != 0);
         let mut pending = goals.map(|(state, _)| state).collect::<Vec<_>>();
         while let Some(state) = pending.pop() {
             let from_here = reached[state as usize];

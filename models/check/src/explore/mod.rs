@@ -51,22 +51,13 @@ pub trait Expand: Model {
     fn expand(&self, state: &Self::State, sink: &mut impl FnMut(Successor<Self::State>)) {
         let mut actions = Vec::new();
         self.actions(state, &mut actions);
-        assert!(
-            actions.len() <= usize::from(u16::MAX),
-            "a state has {} actions, more than 65,535",
-            actions.len()
-        );
+        assert!(actions.len() <= usize::from(u16::MAX), "a state has {} actions, more than 65,535", actions.len());
         for (action, step) in (0..).zip(actions) {
             let Some(state) = self.next_state(state, step) else {
                 continue;
             };
             if self.within_boundary(&state) {
-                sink(Successor {
-                    action,
-                    state,
-                    free: true,
-                    events: 0,
-                });
+                sink(Successor { action, state, free: true, events: 0 });
             }
         }
     }
@@ -114,13 +105,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            threads: NonZeroUsize::MIN,
-            max_states: None,
-            max_depth: None,
-            goals: 0,
-            every_violation: false,
-        }
+        Self { threads: NonZeroUsize::MIN, max_states: None, max_depth: None, goals: 0, every_violation: false }
     }
 }
 
@@ -251,10 +236,7 @@ impl Exploration {
             number = self.parents.get(number as usize);
         }
         actions.reverse();
-        Path {
-            start: self.parents.get(number as usize) as usize,
-            actions,
-        }
+        Path { start: self.parents.get(number as usize) as usize, actions }
     }
 
     /// The violating states in order, each with its [`Label::violated`], if [`Options::every_violation`] asked for them.

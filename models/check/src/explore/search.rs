@@ -12,9 +12,7 @@ use super::frontier::Frontier;
 use super::graph::Graph;
 use super::table::Table;
 use super::worker::{Found, LOOK_UPS, Output, Worker};
-use super::{
-    End, Expand, Exploration, GOALS, Label, Monitor, Options, PROPERTIES, Progress, StateId,
-};
+use super::{End, Expand, Exploration, GOALS, Label, Monitor, Options, PROPERTIES, Progress, StateId};
 
 /// One thread numbers the states: more than this would only wait for it.
 const MOST_THREADS: usize = 64;
@@ -35,21 +33,11 @@ pub(super) struct Grain {
 impl Grain {
     pub(super) fn of(options: &Options) -> Self {
         let threads = options.threads.get().min(MOST_THREADS);
-        Self {
-            block: 4096 * threads,
-            chunk: 256,
-            shared_from: 1024,
-            sweeps: 16,
-        }
+        Self { block: 4096 * threads, chunk: 256, shared_from: 1024, sweeps: 16 }
     }
 }
 
-pub(super) fn run<M>(
-    model: &M,
-    options: &Options,
-    grain: Grain,
-    monitor: &mut impl Monitor,
-) -> Exploration
+pub(super) fn run<M>(model: &M, options: &Options, grain: Grain, monitor: &mut impl Monitor) -> Exploration
 where
     M: Expand + Sync,
     M::State: Hash + Send + Sync,
@@ -98,9 +86,9 @@ where
     fn new(model: &'a M, options: &'a Options, grain: Grain) -> Self {
         let graph = (options.goals != 0).then(Graph::default);
         // The last two numbers stand for no step and for no number.
-        let limit = options.max_states.map_or(u32::MAX - 1, |most| {
-            u32::try_from(most).map_or(u32::MAX - 1, |most| most.min(u32::MAX - 1))
-        });
+        let limit = options
+            .max_states
+            .map_or(u32::MAX - 1, |most| u32::try_from(most).map_or(u32::MAX - 1, |most| most.min(u32::MAX - 1)));
         Self {
             model,
             options,
@@ -122,11 +110,7 @@ where
         }
     }
 
-    fn levels(
-        &mut self,
-        team: &mut Team<M::State>,
-        monitor: &mut impl Monitor,
-    ) -> ControlFlow<End> {
+    fn levels(&mut self, team: &mut Team<M::State>, monitor: &mut impl Monitor) -> ControlFlow<End> {
         self.start()?;
         let mut first = 0;
         for depth in 0.. {
@@ -209,11 +193,7 @@ where
         let Team { workers, outputs } = team;
         let size = self.grain.chunk;
         let is_shared = workers.len() > 1 && block.len() >= self.grain.shared_from;
-        let needed = if is_shared {
-            block.len().div_ceil(size)
-        } else {
-            1
-        };
+        let needed = if is_shared { block.len().div_ceil(size) } else { 1 };
         if outputs.len() < needed {
             outputs.resize_with(needed, Output::default);
         }
@@ -277,15 +257,10 @@ where
         output: &mut Output<M::State>,
     ) -> ControlFlow<End> {
         let mut ahead = 0;
-        for (index, (found, state)) in output.found.iter().zip(output.states.drain(..)).enumerate()
-        {
+        for (index, (found, state)) in output.found.iter().zip(output.states.drain(..)).enumerate() {
             if index == ahead {
                 let group = &output.found[index..output.found.len().min(index + LOOK_UPS)];
-                black_box(
-                    group
-                        .iter()
-                        .fold(0, |all, f| all ^ self.table.touch(f.fingerprint)),
-                );
+                black_box(group.iter().fold(0, |all, f| all ^ self.table.touch(f.fingerprint)));
                 ahead = index + LOOK_UPS;
             }
             let number = if self.unique < self.limit {
@@ -390,21 +365,14 @@ where
 
 impl<S: Hash> Team<S> {
     fn new(options: &Options) -> Self {
-        let threads = if cfg!(feature = "threads") {
-            options.threads.get()
-        } else {
-            1
-        };
+        let threads = if cfg!(feature = "threads") { options.threads.get() } else { 1 };
         Self {
-            workers: (0..threads.min(MOST_THREADS))
-                .map(|_| Worker::new(options.goals != 0))
-                .collect(),
+            workers: (0..threads.min(MOST_THREADS)).map(|_| Worker::new(options.goals != 0)).collect(),
             outputs: Vec::new(),
         }
     }
 
     fn bytes(&self) -> u64 {
-        self.workers.iter().map(Worker::bytes).sum::<u64>()
-            + self.outputs.iter().map(Output::bytes).sum::<u64>()
+        self.workers.iter().map(Worker::bytes).sum::<u64>() + self.outputs.iter().map(Output::bytes).sum::<u64>()
     }
 }

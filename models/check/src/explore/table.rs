@@ -22,11 +22,7 @@ impl Table {
     pub(super) fn new(numbered: bool) -> Self {
         let segments = Box::new(std::array::from_fn(|_| Segment::new(SMALLEST, numbered)));
         let bytes = segments.iter().map(Segment::bytes).sum();
-        Self {
-            segments,
-            numbered,
-            bytes,
-        }
+        Self { segments, numbered, bytes }
     }
 
     /// The number of the state with this fingerprint, if it is known.
@@ -94,9 +90,7 @@ impl Line {
     // All lanes, without a branch for each: where a fingerprint lies is nothing that a processor could predict.
     #[inline]
     fn has(&self, fp: u64) -> bool {
-        self.0
-            .iter()
-            .fold(false, |found, &there| found | (there == fp))
+        self.0.iter().fold(false, |found, &there| found | (there == fp))
     }
 
     #[inline]
@@ -147,9 +141,7 @@ impl Segment {
             return UNNUMBERED;
         };
         let pairs = self.lines[at].0.iter().zip(numbers);
-        pairs.fold(0, |all, (&there, &number)| {
-            all | if there == fp { number } else { 0 }
-        })
+        pairs.fold(0, |all, (&there, &number)| all | if there == fp { number } else { 0 })
     }
 
     // A multiplication in the place of a mask: the number of lines need not be a power of two, and the lines are in the
@@ -180,18 +172,11 @@ impl Segment {
     fn grow(&mut self, numbered: bool) {
         let lines = self.lines.len();
         // Big segments grow by a quarter: what is empty costs memory, and all of them are full at about the same time.
-        let more = if lines < DOUBLES_BELOW {
-            lines
-        } else {
-            lines / 4
-        };
+        let more = if lines < DOUBLES_BELOW { lines } else { lines / 4 };
         let mut grown = Self::new(lines + more, numbered);
         for (at, line) in self.lines.iter().enumerate() {
             for (lane, &fp) in line.0.iter().enumerate().filter(|&(_, &fp)| fp != 0) {
-                let number = self
-                    .numbers
-                    .get(at)
-                    .map_or(UNNUMBERED, |numbers| numbers[lane]);
+                let number = self.numbers.get(at).map_or(UNNUMBERED, |numbers| numbers[lane]);
                 let (Ok(place) | Err(place)) = grown.find(fp);
                 grown.put(place, fp, number);
             }
@@ -251,9 +236,6 @@ mod tests {
         for number in 0..50_000u32 {
             table.insert(fingerprint(&number), number);
         }
-        assert_eq!(
-            table.bytes(),
-            table.segments.iter().map(Segment::bytes).sum::<u64>()
-        );
+        assert_eq!(table.bytes(), table.segments.iter().map(Segment::bytes).sum::<u64>());
     }
 }

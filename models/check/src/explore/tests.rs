@@ -33,14 +33,9 @@ struct Edge {
 
 impl Graph {
     fn new<const N: usize>(starts: &[u8], edges: [&[u8]; N]) -> Self {
-        let nodes = edges.map(|targets| Node {
-            edges: targets.iter().map(|&to| Edge::to(to)).collect(),
-            label: Label::default(),
-        });
-        Self {
-            starts: starts.to_vec(),
-            nodes: nodes.to_vec(),
-        }
+        let nodes = edges
+            .map(|targets| Node { edges: targets.iter().map(|&to| Edge::to(to)).collect(), label: Label::default() });
+        Self { starts: starts.to_vec(), nodes: nodes.to_vec() }
     }
 
     fn violated(mut self, node: usize, property: u32) -> Self {
@@ -58,10 +53,7 @@ impl Graph {
     }
 
     fn stuck(&self) -> Option<Path> {
-        let exploration = self.explore(&Options {
-            goals: 1,
-            ..Options::default()
-        });
+        let exploration = self.explore(&Options { goals: 1, ..Options::default() });
         assert_eq!(exploration.end, End::Exhausted);
         exploration.stuck[0].map(|id| exploration.path(id))
     }
@@ -69,11 +61,7 @@ impl Graph {
 
 impl Edge {
     fn to(to: u8) -> Self {
-        Self {
-            to: Some(to),
-            free: true,
-            events: 0,
-        }
+        Self { to: Some(to), free: true, events: 0 }
     }
 }
 
@@ -111,12 +99,7 @@ impl Expand for Graph {
     fn expand(&self, &state: &u8, sink: &mut impl FnMut(Successor<u8>)) {
         for (action, edge) in (0..).zip(&self.nodes[usize::from(state)].edges) {
             if let Some(state) = edge.to {
-                sink(Successor {
-                    action,
-                    state,
-                    free: edge.free,
-                    events: edge.events,
-                });
+                sink(Successor { action, state, free: edge.free, events: edge.events });
             }
         }
     }
@@ -127,10 +110,7 @@ impl Expand for Graph {
 }
 
 fn path(start: usize, actions: &[u16]) -> Path {
-    Path {
-        start,
-        actions: actions.to_vec(),
-    }
+    Path { start, actions: actions.to_vec() }
 }
 
 fn first(exploration: &Exploration, property: usize) -> Option<Path> {
@@ -143,58 +123,32 @@ fn the_counterexample_is_the_shortest_and_then_the_least() {
     let graph = Graph::new(&[0], [&[3, 2, 1], &[5], &[0, 5], &[4], &[5], &[]]).violated(5, 0);
     let exploration = graph.explore(&Options::default());
     assert_eq!(first(&exploration, 0), Some(path(0, &[1, 1])));
-    assert_eq!(
-        (exploration.unique, exploration.generated, exploration.depth),
-        (6, 9, 2)
-    );
+    assert_eq!((exploration.unique, exploration.generated, exploration.depth), (6, 9, 2));
 }
 
 #[test]
 fn another_property_never_changes_a_counterexample() {
     let alone = Graph::new(&[0], [&[1, 2], &[3], &[3, 4], &[], &[0]]).violated(4, 0);
     let both = alone.clone().violated(0, 1).violated(1, 1).violated(2, 1);
-    let (alone, both) = (
-        alone.explore(&Options::default()),
-        both.explore(&Options::default()),
-    );
+    let (alone, both) = (alone.explore(&Options::default()), both.explore(&Options::default()));
     assert_eq!(first(&alone, 0), Some(path(0, &[1, 1])));
     assert_eq!(first(&both, 0), first(&alone, 0));
     assert_eq!(first(&both, 1), Some(path(0, &[])));
-    assert_eq!(
-        (both.unique, both.generated),
-        (alone.unique, alone.generated)
-    );
+    assert_eq!((both.unique, both.generated), (alone.unique, alone.generated));
 }
 
 #[test]
 fn every_violation_is_kept_only_if_asked_for() {
-    let graph = Graph::new(&[0], [&[1, 2], &[], &[]])
-        .violated(1, 2)
-        .violated(2, 0)
-        .violated(2, 2);
-    let options = Options {
-        every_violation: true,
-        ..Options::default()
-    };
-    let violations = graph
-        .explore(&options)
-        .every_violation()
-        .collect::<Vec<_>>();
+    let graph = Graph::new(&[0], [&[1, 2], &[], &[]]).violated(1, 2).violated(2, 0).violated(2, 2);
+    let options = Options { every_violation: true, ..Options::default() };
+    let violations = graph.explore(&options).every_violation().collect::<Vec<_>>();
     assert_eq!(violations, [(StateId(1), 0b100), (StateId(2), 0b101)]);
-    assert_eq!(
-        graph.explore(&Options::default()).every_violation().count(),
-        0
-    );
+    assert_eq!(graph.explore(&Options::default()).every_violation().count(), 0);
 }
 
 #[test]
 fn a_cycle_that_never_reaches_the_goal_is_found() {
-    assert_eq!(
-        Graph::new(&[0], [&[1, 2], &[2], &[3], &[2], &[]])
-            .goal(1)
-            .stuck(),
-        Some(path(0, &[1]))
-    );
+    assert_eq!(Graph::new(&[0], [&[1, 2], &[2], &[3], &[2], &[]]).goal(1).stuck(), Some(path(0, &[1])));
     assert_eq!(Graph::new(&[0], [&[1], &[0]]).stuck(), Some(path(0, &[])));
     assert_eq!(Graph::new(&[0], [&[1], &[2], &[0]]).goal(1).stuck(), None);
 }
@@ -203,10 +157,7 @@ fn a_cycle_that_never_reaches_the_goal_is_found() {
 fn a_successor_equal_to_its_state_is_one_state_and_no_way_out() {
     let graph = Graph::new(&[0], [&[0, 1], &[1]]).goal(0);
     let exploration = graph.explore(&Options::default());
-    assert_eq!(
-        (exploration.unique, exploration.generated, exploration.depth),
-        (2, 4, 1)
-    );
+    assert_eq!((exploration.unique, exploration.generated, exploration.depth), (2, 4, 1));
     assert_eq!(graph.stuck(), Some(path(0, &[1])));
 }
 
@@ -232,14 +183,9 @@ fn a_fault_is_no_way_to_the_goal() {
 
 #[test]
 fn initial_states_may_be_several_and_the_same() {
-    let graph = Graph::new(&[2, 0, 2, 1], [&[2], &[3], &[0], &[]])
-        .violated(3, 0)
-        .violated(1, 1);
+    let graph = Graph::new(&[2, 0, 2, 1], [&[2], &[3], &[0], &[]]).violated(3, 0).violated(1, 1);
     let exploration = graph.explore(&Options::default());
-    assert_eq!(
-        (exploration.unique, exploration.generated, exploration.depth),
-        (4, 7, 1)
-    );
+    assert_eq!((exploration.unique, exploration.generated, exploration.depth), (4, 7, 1));
     assert_eq!(first(&exploration, 0), Some(path(3, &[0])));
     assert_eq!(first(&exploration, 1), Some(path(3, &[])));
     assert_eq!(graph.goal(3).stuck(), Some(path(0, &[])));
@@ -247,10 +193,7 @@ fn initial_states_may_be_several_and_the_same() {
 
 #[test]
 fn nothing_to_explore() {
-    let exploration = Graph::default().explore(&Options {
-        goals: 1,
-        ..Options::default()
-    });
+    let exploration = Graph::default().explore(&Options { goals: 1, ..Options::default() });
     assert_eq!((exploration.unique, exploration.end), (0, End::Exhausted));
     assert_eq!(exploration.stuck, [None; GOALS]);
 }
@@ -258,18 +201,9 @@ fn nothing_to_explore() {
 #[test]
 fn exactly_as_many_states_as_allowed_is_exhausted() {
     let graph = Graph::new(&[0], [&[1, 0, 2], &[2, 0], &[1, 3], &[0]]).goal(0);
-    let explore = |most| {
-        graph.explore(&Options {
-            max_states: Some(most),
-            goals: 1,
-            ..Options::default()
-        })
-    };
+    let explore = |most| graph.explore(&Options { max_states: Some(most), goals: 1, ..Options::default() });
     let full = explore(4);
-    assert_eq!(
-        (full.unique, full.generated, full.end),
-        (4, 9, End::Exhausted)
-    );
+    assert_eq!((full.unique, full.generated, full.end), (4, 9, End::Exhausted));
     let cut = explore(3);
     assert_eq!((cut.unique, cut.generated, cut.end), (3, 8, End::MaxStates));
     assert_eq!(explore(1).generated, 2);
@@ -279,45 +213,25 @@ fn exactly_as_many_states_as_allowed_is_exhausted() {
 #[test]
 fn the_last_level_decides_whether_the_depth_was_a_limit() {
     let graph = Graph::new(&[0], [&[1], &[2], &[0, 1, 2]]).violated(2, 0);
-    let explore = |most| {
-        graph.explore(&Options {
-            max_depth: Some(most),
-            ..Options::default()
-        })
-    };
+    let explore = |most| graph.explore(&Options { max_depth: Some(most), ..Options::default() });
     let cut = explore(1);
-    assert_eq!(
-        (cut.unique, cut.generated, cut.depth, cut.end),
-        (2, 2, 1, End::MaxDepth)
-    );
+    assert_eq!((cut.unique, cut.generated, cut.depth, cut.end), (2, 2, 1, End::MaxDepth));
     assert_eq!(first(&cut, 0), None);
     let full = explore(2);
-    assert_eq!(
-        (full.unique, full.generated, full.depth, full.end),
-        (3, 6, 2, End::Exhausted)
-    );
+    assert_eq!((full.unique, full.generated, full.depth, full.end), (3, 6, 2, End::Exhausted));
     assert_eq!(first(&full, 0), Some(path(0, &[0, 0])));
     assert_eq!(explore(0).end, End::MaxDepth);
 }
 
 #[test]
 fn the_monitor_stops_it_and_what_was_found_counts() {
-    let graph = Graph::new(&[0], [&[1], &[2], &[3], &[]])
-        .violated(1, 0)
-        .violated(3, 1);
+    let graph = Graph::new(&[0], [&[1], &[2], &[3], &[]]).violated(1, 0).violated(3, 1);
     let mut seen = Vec::new();
-    let options = Options {
-        goals: 1,
-        ..Options::default()
-    };
+    let options = Options { goals: 1, ..Options::default() };
     let exploration = explore(&graph, &options, &mut |p: &Progress| {
         seen.push((p.depth, p.unique, p.generated, p.queue));
         assert!(p.bytes > 0);
-        if p.depth == 2 {
-            ControlFlow::Break(Cut::Memory)
-        } else {
-            ControlFlow::Continue(())
-        }
+        if p.depth == 2 { ControlFlow::Break(Cut::Memory) } else { ControlFlow::Continue(()) }
     });
     assert_eq!(seen, [(0, 1, 1, 1), (1, 2, 2, 1), (2, 3, 3, 1)]);
     assert_eq!(exploration.end, End::Cut(Cut::Memory));
@@ -330,10 +244,7 @@ fn the_monitor_stops_it_and_what_was_found_counts() {
 fn states_along_a_path_are_those_of_the_model() {
     let graph = Graph::new(&[1, 0], [&[1, 2], &[], &[3], &[]]);
     let Walk { start, steps } = states_along(&graph, &path(1, &[1, 0])).unwrap();
-    let steps = steps
-        .iter()
-        .map(|step| (step.action, step.state))
-        .collect::<Vec<_>>();
+    let steps = steps.iter().map(|step| (step.action, step.state)).collect::<Vec<_>>();
     assert_eq!((start, steps), (0, vec![(1, 2), (0, 3)]));
     assert!(states_along(&graph, &path(1, &[2])).is_none());
     assert!(states_along(&graph, &path(2, &[])).is_none());

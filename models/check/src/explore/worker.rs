@@ -91,11 +91,7 @@ impl<S> Worker<S> {
 
 impl<S: Hash> Worker<S> {
     pub(super) fn new(numbered: bool) -> Self {
-        Self {
-            recent: Recent::new(numbered),
-            waiting: Vec::new(),
-            states: Vec::new(),
-        }
+        Self { recent: Recent::new(numbered), waiting: Vec::new(), states: Vec::new() }
     }
 
     /// Lists the successors of a chunk of states and keeps those that are not in the table.
@@ -109,9 +105,7 @@ impl<S: Hash> Worker<S> {
     ) {
         output.clear();
         let keeps_steps = table.is_numbered();
-        output
-            .degrees
-            .resize(if keeps_steps { chunk.len() } else { 0 }, 0);
+        output.degrees.resize(if keeps_steps { chunk.len() } else { 0 }, 0);
         for (parent, state) in (first..).zip(chunk) {
             model.expand(state, &mut |successor: Successor<S>| {
                 output.generated += 1;
@@ -142,27 +136,12 @@ impl<S: Hash> Worker<S> {
         self.look_up(model, table, first, output);
     }
 
-    fn look_up<M: Expand<State = S>>(
-        &mut self,
-        model: &M,
-        table: &Table,
-        first: u32,
-        output: &mut Output<S>,
-    ) {
-        let unknown = self
-            .waiting
-            .iter()
-            .filter(|waiting| waiting.known.is_none());
+    fn look_up<M: Expand<State = S>>(&mut self, model: &M, table: &Table, first: u32, output: &mut Output<S>) {
+        let unknown = self.waiting.iter().filter(|waiting| waiting.known.is_none());
         black_box(unknown.fold(0, |all, waiting| all ^ table.touch(waiting.fingerprint)));
         let mut states = self.states.drain(..);
         for waiting in self.waiting.drain(..) {
-            let Waiting {
-                fingerprint,
-                parent,
-                action,
-                free,
-                mut known,
-            } = waiting;
+            let Waiting { fingerprint, parent, action, free, mut known } = waiting;
             let state = if known.is_none() { states.next() } else { None };
             if known.is_none() {
                 known = table.get(fingerprint);
@@ -181,13 +160,7 @@ impl<S: Hash> Worker<S> {
                 output.targets.push(known.unwrap_or(UNNUMBERED));
             }
             if let (None, Some(state)) = (known, state) {
-                output.found.push(Found {
-                    fingerprint,
-                    parent,
-                    action,
-                    label: model.label(&state),
-                    step,
-                });
+                output.found.push(Found { fingerprint, parent, action, label: model.label(&state), step });
                 output.states.push(state);
             }
         }
@@ -205,10 +178,7 @@ impl Recent {
     const SLOTS: usize = 1 << 13;
 
     fn new(numbered: bool) -> Self {
-        Self {
-            fingerprints: Box::new([0; Self::SLOTS]),
-            numbers: vec![0; if numbered { Self::SLOTS } else { 0 }],
-        }
+        Self { fingerprints: Box::new([0; Self::SLOTS]), numbers: vec![0; if numbered { Self::SLOTS } else { 0 }] }
     }
 
     #[inline]

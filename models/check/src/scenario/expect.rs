@@ -1,5 +1,7 @@
 //! What a scenario expects: properties, verdicts and witnesses.
 
+pub use world::Witness;
+
 use super::names::names;
 
 /// What a lock is held to.
@@ -34,25 +36,6 @@ pub enum Verdict {
     Vacuous,
 }
 
-/// Something that a run must have reached, or what it shows is empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Witness {
-    /// A client acquired the lock.
-    Acquired,
-    /// Two clients wanted the lock at once.
-    Contended,
-    /// A deadline was reached.
-    DeadlineReached,
-    /// A client was refused.
-    Refused,
-    /// The resource accepted a second write.
-    SecondWriteAccepted,
-    /// A holder learnt that it lost the lock.
-    Lost,
-    /// A renewal was granted.
-    Renewed,
-}
-
 names! {
     Property {
         MutualExclusion = "mutual-exclusion",
@@ -77,12 +60,12 @@ names! {
     }
     Witness {
         Acquired = "acquired", "A client acquired the lock.";
-        Contended = "contended", "Two clients wanted the lock at once.";
-        DeadlineReached = "deadline-reached", "A deadline was reached.";
-        Refused = "refused", "A client was refused the lock.";
-        SecondWriteAccepted = "second-write-accepted", "The resource accepted a second write.";
+        Contended = "contended", "A client was refused a lock that another client's entry stood in the way of.";
+        DeadlineReached = "deadline-reached", "A lease came to its end, on a server or on its holder's clock.";
+        Refused = "refused", "A client turned down what the servers had granted, because it came too late.";
+        SecondWriteAccepted = "second-write-accepted", "The resource accepted a second write of one update.";
         Lost = "lost", "A holder learnt that it had lost the lock.";
-        Renewed = "renewed", "A renewal was granted.";
+        Renewed = "renewed", "A renewal took effect.";
     }
 }
 

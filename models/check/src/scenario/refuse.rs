@@ -190,7 +190,7 @@ pub static RULES: &[Rule] = &[
         reason: "the knobs exclude one of these witnesses, so every verdict would be vacuous",
         instead: "take that witness out, or change the knob that excludes it",
         clash: |s| {
-            let key = s.witnesses.iter().find_map(|w| w.excluded_by(&s.settings))?;
+            let key = s.witnesses.iter().find_map(|w| s.settings.excludes(*w))?;
             clash(!s.is_overridden(), &["witnesses", key])
         },
     },
@@ -247,18 +247,18 @@ impl Scenario {
     }
 }
 
-impl Witness {
-    /// The key of a knob that makes it impossible to reach, if there is one.
-    pub fn excluded_by(self, settings: &Settings) -> Option<&'static str> {
-        let writes = [settings.clients(), settings.updates, settings.writes].map(u32::from).iter().product::<u32>();
-        let unlocked = is_unlocked(settings).then_some("acquire");
-        match self {
-            Self::Acquired | Self::Lost => None,
-            Self::Contended => (!shares_a_lock(settings)).then_some("clients"),
-            Self::DeadlineReached => unlocked.or(settings.ttl.is_none().then_some("ttl")),
-            Self::Refused => unlocked,
-            Self::SecondWriteAccepted => (writes < 2).then_some("writes"),
-            Self::Renewed => (!renews(settings)).then_some("renewal"),
+impl Settings {
+    /// The key of a knob that makes it impossible to reach a witness, if there is one.
+    pub fn excludes(&self, witness: Witness) -> Option<&'static str> {
+        let unlocked = is_unlocked(self).then_some("acquire");
+        match witness {
+            Witness::Acquired | Witness::Lost => None,
+            Witness::Contended => unlocked.or((!shares_a_lock(self)).then_some("clients")),
+            Witness::DeadlineReached if tells_a_ttl(self) => None,
+            Witness::DeadlineReached => Some(if self.ttl.is_none() { "ttl" } else { "acquire" }),
+            Witness::Refused => unlocked,
+            Witness::SecondWriteAccepted => (self.writes < 2).then_some("writes"),
+            Witness::Renewed => (!renews(self)).then_some("renewal"),
         }
     }
 }

@@ -3,9 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 
-use check::explore::{
-    End, Expand, Exploration, Label, Options, StateId, Successor, Unwatched, explore, states_along,
-};
+use check::explore::{End, Expand, Exploration, Label, Options, StateId, Successor, Unwatched, explore, states_along};
 use stateright::{Checker, Model, Property};
 
 /// Counters side by side: each may advance unless it is too far ahead of the next, or fall back by two.
@@ -57,9 +55,7 @@ impl Model for Counters {
         } else {
             (mine >= 2 && next > 0).then(|| mine - 2)?
         };
-        Some(Packed(
-            state.0 & !(0xff << (8 * counter)) | moved << (8 * counter),
-        ))
+        Some(Packed(state.0 & !(0xff << (8 * counter)) | moved << (8 * counter)))
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
@@ -84,10 +80,7 @@ impl Expand for Counters {
 const COUNTERS: Counters = Counters { number: 5, base: 9 };
 
 fn run(threads: usize, options: &Options) -> Exploration {
-    let options = Options {
-        threads: NonZeroUsize::new(threads).expect("a thread"),
-        ..options.clone()
-    };
+    let options = Options { threads: NonZeroUsize::new(threads).expect("a thread"), ..options.clone() };
     explore(&COUNTERS, &options, &mut Unwatched)
 }
 
@@ -111,24 +104,12 @@ fn everything(exploration: &Exploration) -> String {
 
 #[test]
 fn threads_never_change_the_result() {
-    let all = Options {
-        every_violation: true,
-        ..Options::default()
-    };
+    let all = Options { every_violation: true, ..Options::default() };
     let cases = [
         all.clone(),
-        Options {
-            goals: 0b11,
-            ..all.clone()
-        },
-        Options {
-            max_states: Some(31_234),
-            ..all.clone()
-        },
-        Options {
-            max_depth: Some(17),
-            ..all
-        },
+        Options { goals: 0b11, ..all.clone() },
+        Options { max_states: Some(31_234), ..all.clone() },
+        Options { max_depth: Some(17), ..all },
     ];
     for options in cases {
         let one = everything(&run(1, &options));
@@ -168,15 +149,7 @@ fn a_counterexample_leads_where_it_says() {
 #[test]
 fn exactly_the_size_of_the_space_is_no_limit() {
     let all = run(1, &Options::default());
-    let limited = |most| {
-        run(
-            2,
-            &Options {
-                max_states: Some(most),
-                ..Options::default()
-            },
-        )
-    };
+    let limited = |most| run(2, &Options { max_states: Some(most), ..Options::default() });
     assert_eq!(everything(&limited(all.unique)), everything(&all));
     assert_eq!(limited(all.unique - 1).end, End::MaxStates);
 }

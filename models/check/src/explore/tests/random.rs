@@ -19,10 +19,7 @@ struct Oracle<'a> {
 impl<'a> Oracle<'a> {
     fn new(graph: &'a Graph) -> Self {
         let mut least: BTreeMap<u8, Path> = BTreeMap::new();
-        let mut paths = (0..)
-            .zip(&graph.starts)
-            .map(|(i, &s)| (path(i, &[]), s))
-            .collect::<Vec<_>>();
+        let mut paths = (0..).zip(&graph.starts).map(|(i, &s)| (path(i, &[]), s)).collect::<Vec<_>>();
         // All paths that are no longer than the graph is big, whether they run in circles or not.
         for _ in 0..graph.nodes.len() {
             let known = least.clone();
@@ -46,32 +43,19 @@ impl<'a> Oracle<'a> {
                 })
                 .collect();
         }
-        let mut order = least
-            .into_iter()
-            .map(|(s, path)| (path.actions.len(), path, s))
-            .collect::<Vec<_>>();
+        let mut order = least.into_iter().map(|(s, path)| (path.actions.len(), path, s)).collect::<Vec<_>>();
         order.sort();
         Self { graph, order }
     }
 
     fn first(&self, mut wanted: impl FnMut(u8) -> bool) -> Option<Path> {
-        self.order
-            .iter()
-            .find(|entry| wanted(entry.2))
-            .map(|entry| entry.1.clone())
+        self.order.iter().find(|entry| wanted(entry.2)).map(|entry| entry.1.clone())
     }
 
     fn violations(&self, states: usize) -> Vec<Option<Path>> {
-        let numbered = self.order[..states]
-            .iter()
-            .map(|entry| entry.2)
-            .collect::<BTreeSet<_>>();
+        let numbered = self.order[..states].iter().map(|entry| entry.2).collect::<BTreeSet<_>>();
         (0..3)
-            .map(|property| {
-                self.first(|s| {
-                    numbered.contains(&s) && self.label(s).violated & (1 << property) != 0
-                })
-            })
+            .map(|property| self.first(|s| numbered.contains(&s) && self.label(s).violated & (1 << property) != 0))
             .collect()
     }
 
@@ -85,9 +69,7 @@ impl<'a> Oracle<'a> {
             {
                 reached.insert(next.2);
             }
-            reached
-                .iter()
-                .all(|&s| self.label(s).goals & (1 << goal) == 0)
+            reached.iter().all(|&s| self.label(s).goals & (1 << goal) == 0)
         })
     }
 
@@ -98,15 +80,10 @@ impl<'a> Oracle<'a> {
     /// Initial states and successors in canonical order, up to the first that is none of the first `states`; and what
     /// they witness.
     fn generated(&self, states: usize) -> (u64, u64) {
-        let numbered = self.order[..states]
-            .iter()
-            .map(|entry| entry.2)
-            .collect::<BTreeSet<_>>();
+        let numbered = self.order[..states].iter().map(|entry| entry.2).collect::<BTreeSet<_>>();
         let starts = self.graph.starts.iter().map(|&s| (s, 0));
         let steps = self.order.iter().flat_map(|entry| {
-            successors(self.graph, entry.2)
-                .map(|(_, edge, to)| (to, edge.events))
-                .collect::<Vec<_>>()
+            successors(self.graph, entry.2).map(|(_, edge, to)| (to, edge.events)).collect::<Vec<_>>()
         });
         let (mut generated, mut events) = (0, 0);
         for (state, event) in starts.chain(steps) {
@@ -120,9 +97,7 @@ impl<'a> Oracle<'a> {
     }
 
     fn depth(&self, states: usize) -> u32 {
-        self.order[..states]
-            .last()
-            .map_or(0, |entry| entry.0 as u32)
+        self.order[..states].last().map_or(0, |entry| entry.0 as u32)
     }
 }
 
@@ -145,11 +120,7 @@ struct Outcome {
 
 impl Outcome {
     fn of(exploration: &Exploration) -> Self {
-        let paths = |ids: &[Option<StateId>]| {
-            ids.iter()
-                .map(|id| id.map(|id| exploration.path(id)))
-                .collect()
-        };
+        let paths = |ids: &[Option<StateId>]| ids.iter().map(|id| id.map(|id| exploration.path(id))).collect();
         Self {
             unique: exploration.unique,
             generated: exploration.generated,
@@ -162,31 +133,15 @@ impl Outcome {
     }
 }
 
-const GRAINS: [(usize, usize, usize, usize); 5] = [
-    (1, 1, 1, 0),
-    (2, 1, 1, 1),
-    (3, 2, 1, 2),
-    (7, 3, 1, 3),
-    (5, 5, 9, 9),
-];
+const GRAINS: [(usize, usize, usize, usize); 5] =
+    [(1, 1, 1, 0), (2, 1, 1, 1), (3, 2, 1, 2), (7, 3, 1, 3), (5, 5, 9, 9)];
 
 fn check(graph: &Graph, options: &Options, expected: &Outcome) -> Result<(), TestCaseError> {
-    prop_assert_eq!(
-        &Outcome::of(&explore(graph, options, &mut Unwatched)),
-        expected
-    );
+    prop_assert_eq!(&Outcome::of(&explore(graph, options, &mut Unwatched)), expected);
     for threads in [1, 2, 3, 8] {
         for (block, chunk, shared_from, sweeps) in GRAINS {
-            let grain = Grain {
-                block,
-                chunk,
-                shared_from,
-                sweeps,
-            };
-            let options = Options {
-                threads: NonZeroUsize::new(threads).unwrap(),
-                ..options.clone()
-            };
+            let grain = Grain { block, chunk, shared_from, sweeps };
+            let options = Options { threads: NonZeroUsize::new(threads).unwrap(), ..options.clone() };
             let exploration = search::run(graph, &options, grain, &mut Unwatched);
             prop_assert_eq!(&Outcome::of(&exploration), expected);
         }
@@ -196,20 +151,17 @@ fn check(graph: &Graph, options: &Options, expected: &Outcome) -> Result<(), Tes
 
 fn graphs() -> impl Strategy<Value = Graph> {
     (1..9u8).prop_flat_map(|size| {
-        let edge = (weighted(0.9, 0..size), prop::bool::weighted(0.7), 0..6u32).prop_map(
-            |(to, free, event)| Edge {
-                to,
-                free,
-                events: 1 << event >> 1,
-            },
-        );
+        let edge = (weighted(0.9, 0..size), prop::bool::weighted(0.7), 0..6u32).prop_map(|(to, free, event)| Edge {
+            to,
+            free,
+            events: 1 << event >> 1,
+        });
         let label = (0..16u32, 0..10u8).prop_map(|(violated, goals)| Label {
             violated: violated.saturating_sub(8),
             goals: goals.saturating_sub(6),
         });
         let node = (vec(edge, 0..4), label).prop_map(|(edges, label)| Node { edges, label });
-        (vec(0..size, 0..4), vec(node, usize::from(size)))
-            .prop_map(|(starts, nodes)| Graph { starts, nodes })
+        (vec(0..size, 0..4), vec(node, usize::from(size))).prop_map(|(starts, nodes)| Graph { starts, nodes })
     })
 }
 

@@ -1,0 +1,182 @@
+//! From a scenario to a report.
+
+use stateright::{Checker, Model};
+use world::fault_bit;
+
+use crate::explore::{self, End, Exploration, Monitor, StateId, explore};
+use crate::model::{GRAPH_PROPERTIES, LockModel, STATE_PROPERTIES};
+use crate::narrate::narrate;
+use crate::report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};
+use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witness};
+
+/// Checks one scenario: a file without rows, or one row of a sheet.
+///
+/// # Errors
+///
+/// If the scenario asks for a combination that is refused.
+pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -> Result<Report, ScenarioErrors> {
+    let model = LockModel::new(scenario.resolve()?);
+    let asked = asked(scenario, limits);
+    Ok(match limits.engine {
+        Engine::Levels => by_levels(scenario, &model, &asked, limits, monitor),
+        Engine::Stateright => by_stateright(scenario, model, &asked, limits, monitor),
+    })
+}
+
+/// The properties that are asked for, in the documented order.
+fn asked(scenario: &Scenario, limits: &Limits) -> Vec<Property> {
+    let wanted = |property: &Property| match &limits.properties {
+        Some(named) => named.contains(property),
+        None => *property != Property::NoStrayGrant || scenario.expected(*property).is_some(),
+    };
+    let possible = |property: &Property| {
+        scenario.undecidable(*property).is_none() && (limits.engine == Engine::Levels || !property.is_about_the_graph())
+    };
+    Property::ALL.iter().copied().filter(wanted).filter(possible).collect()
+}
+
+fn by_levels(
+    scenario: &Scenario,
+    model: &LockModel,
+    asked: &[Property],
+    limits: &Limits,
+    monitor: &mut impl Monitor,
+) -> Report {
+    let goal = |property: &Property| GRAPH_PROPERTIES.iter().position(|p| p == property);
+    let goals = asked.iter().filter_map(goal).fold(0, |bits, goal| bits | 1 << goal);
+    let options = explore::Options {
+        threads: limits.threads,
+        max_states: limits.max_states,
+        max_depth: limits.max_depth,
+        goals,
+        every_violation: limits.every_violation,
+    };
+    let exploration = explore(model, &options, monitor);
+    let witnesses = witnesses(scenario, exploration.events);
+    let empty = witnesses.iter().any(|w| w.required && !w.reached);
+    let complete = exploration.end == End::Exhausted;
+    let judge = |property: Property| {
+        let found = violations(&exploration, property, limits.every_violation);
+        let traces: Vec<_> =
+            found.iter().map(|id| narrate(scenario, model, property, &exploration.path(*id))).collect();
+        PropertyReport { property, verdict: verdict(!traces.is_empty(), complete, empty), traces }
+    };
+    Report {
+        properties: asked.iter().copied().map(judge).collect(),
+        witnesses,
+        states: States { unique: exploration.unique, generated: exploration.generated, depth: exploration.depth },
+        ending: ending(exploration.end),
+        collision_probability: exploration.collision_probability(),
+        bytes: exploration.bytes,
+        ..heading(scenario)
+    }
+}
+
+/// Violated beats everything, a search that was cut off beats "holds", and so does one that never saw what it had to.
+fn verdict(violated: bool, complete: bool, empty: bool) -> Verdict {
+    match (violated, complete, empty) {
+        (true, _, _) => Verdict::Violated,
+        (false, false, _) => Verdict::Inconclusive,
+        (false, true, true) => Verdict::Vacuous,
+        (false, true, false) => Verdict::Holds,
+    }
+}
+
+/// The states that violate a property: the first, or all of them.
+fn violations(exploration: &Exploration, property: Property, every: bool) -> Vec<StateId> {
+    if let Some(goal) = GRAPH_PROPERTIES.iter().position(|p| *p == property) {
+        return exploration.stuck[goal].into_iter().collect();
+    }
+    let Some(bit) = STATE_PROPERTIES.iter().position(|p| *p == property) else { return Vec::new() };
+    if !every {
+        return exploration.violations[bit].into_iter().collect();
+    }
+    exploration.every_violation().filter(|(_, bits)| bits & (1 << bit) != 0).map(|(id, _)| id).collect()
+}
+
+fn ending(end: End) -> Ending {
+    match end {
+        End::Exhausted => Ending::Exhausted,
+        End::MaxStates => Ending::MaxStates,
+        End::MaxDepth => Ending::MaxDepth,
+        End::Cut(cut) => Ending::Cut(cut),
+    }
+}
+
+/// A report that says only what was checked.
+fn heading(scenario: &Scenario) -> Report {
+    Report {
+        id: scenario.id.clone(),
+        title: scenario.title.clone(),
+        hash: scenario.hash_text(),
+        faults: scenario.faults.kinds().map(|f| (f.name(), scenario.faults.get(f))).collect(),
+        grain: scenario.grain(),
+        properties: Vec::new(),
+        witnesses: Vec::new(),
+        states: States::default(),
+        ending: Ending::Exhausted,
+        collision_probability: 0.0,
+        bytes: 0,
+    }
+}
+
+/// The witnesses that every scenario must reach unless its knobs exclude them.
+const STANDARD: [Witness; 3] = [Witness::Acquired, Witness::Contended, Witness::DeadlineReached];
+
+fn witnesses(scenario: &Scenario, events: u64) -> Vec<WitnessReport> {
+    let plain = Witness::ALL.iter().map(|witness| {
+        let standard = STANDARD.contains(witness) && scenario.settings.excludes(*witness).is_none();
+        WitnessReport {
+            name: witness.name(),
+            reached: events & witness.bit() != 0,
+            required: standard || scenario.witnesses.contains(witness),
+        }
+    });
+    let faults = scenario.faults.kinds().map(|fault| WitnessReport {
+        name: fault.name(),
+        reached: events & fault_bit(fault) != 0,
+        required: true,
+    });
+    plain.chain(faults).collect()
+}
+
+/// Runs stateright's breadth-first search over the same model.
+fn by_stateright(
+    scenario: &Scenario,
+    model: LockModel,
+    asked: &[Property],
+    limits: &Limits,
+    monitor: &mut impl Monitor,
+) -> Report {
+    let mut builder = model.clone().checker().threads(limits.threads.get());
+    if let Some(most) = limits.max_depth.and_then(|d| std::num::NonZeroUsize::new(d as usize + 1)) {
+        builder = builder.target_max_depth(most.get());
+    }
+    if let Some(most) = limits.max_states {
+        builder = builder.target_state_count(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+    let checker = builder.spawn_bfs().join();
+    let _ = monitor;
+    let found = checker.discoveries();
+    let complete = limits.max_depth.is_none() && limits.max_states.is_none();
+    let judge = |property: Property| {
+        let traces: Vec<_> = found
+            .get(property.name())
+            .map(|path| {
+                let actions: Vec<_> = path.clone().into_actions();
+                crate::narrate::narrate_actions(scenario, &model, property, &actions)
+            })
+            .into_iter()
+            .collect();
+        PropertyReport { property, verdict: verdict(!traces.is_empty(), complete, false), traces }
+    };
+    Report {
+        properties: asked.iter().copied().map(judge).collect(),
+        states: States {
+            unique: checker.unique_state_count() as u64,
+            generated: checker.state_count() as u64,
+            depth: checker.max_depth().saturating_sub(1) as u32,
+        },
+        ..heading(scenario)
+    }
+}

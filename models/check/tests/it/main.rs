@@ -1,0 +1,2 @@
+//! Tests of the crate as its users see it.
+mod explore;
