@@ -166,6 +166,25 @@ impl Locks {
         self.leases[slot.0 as usize].awaited(slot, node)
     }
 
+    /// Whether the client is trying for the lock of a slot, or waits to try again.
+    pub fn wants(&self, slot: Slot) -> bool {
+        match self.phase {
+            Phase::Seeking(at) | Phase::Waiting { slot: at, .. } => at == slot.0,
+            Phase::Idle
+            | Phase::Unwinding
+            | Phase::GivingUp
+            | Phase::Held
+            | Phase::Lost
+            | Phase::Leaving
+            | Phase::Dormant { .. } => false,
+        }
+    }
+
+    /// When the lock of a slot ends, on the client's own clock. None: not held, or never as far as it knows.
+    pub fn until(&self, slot: Slot) -> Option<Time> {
+        self.leases[slot.0 as usize].until()
+    }
+
     /// The fencing token of a slot.
     pub fn fence(&self, slot: Slot) -> Option<Fence> {
         self.leases[slot.0 as usize].fence()

@@ -266,7 +266,7 @@ knobs! {
         /// How many lock servers there are.
         nodes: u8 = 1, Form::count("nodes", MAX_NODES as u32);
         /// The locks of each client, in the order of its own list.
-        /// If it is not stated: the one lock "x" for everybody.
+        /// If it is not stated: the one lock "lock" for everybody.
         resources: Option<Resources> = None, Form::Resources, unless stated Settings::resources;
         /// The least and the greatest number of ticks that a message is under way.
         latency: Latency = Latency { least: Ticks(0), greatest: Ticks(0) }, Form::Latency;
@@ -308,7 +308,7 @@ impl Settings {
     pub fn resources(&self) -> Resources {
         self.resources
             .clone()
-            .unwrap_or_else(|| Resources(vec![vec!["x".to_owned()]; usize::from(self.clients.unwrap_or(2))]))
+            .unwrap_or_else(|| Resources(vec![vec!["lock".to_owned()]; usize::from(self.clients.unwrap_or(2))]))
     }
 
     /// The jump of a wall clock that counts.

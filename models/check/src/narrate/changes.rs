@@ -1,0 +1,69 @@
+//! What a step changed.
+
+use protocol::{Resource, Standing, Time};
+use trace::Change;
+use world::{Action, Client, Running, Site, World};
+
+use super::Telling;
+use super::words::Words;
+
+/// The fields that the last step changed, client by client, then server by server.
+pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -> Vec<Change> {
+    let mut list = Vec::new();
+    let mut note = |actor: String, field: String, before: String, after: String| {
+        if before != after {
+            list.push(Change { actor, field, before, after });
+        }
+    };
+    let (before, after) = (&telling.before, &telling.world);
+    for client in 0..after.clients.len() as u8 {
+        let state = |world: &World| telling.client_state(world, client);
+        note(Words::client(client), "state".to_owned(), state(before), state(after));
+        let doing = |world: &World| world.clients[usize::from(client)].worker.doing().to_owned();
+        note(Words::client(client), "program".to_owned(), doing(before), doing(after));
+    }
+    for (index, (old, new)) in (0..).zip(before.nodes.iter().zip(&after.nodes)) {
+        for resource in 0..telling.model.setup().resources {
+            let (was, is) = (old.entries[usize::from(resource)], new.entries[usize::from(resource)]);
+            // That time runs out is no change worth telling, until it has run out.
+            if action == Action::Tick && was.map(|e| e.by) == is.map(|e| e.by) {
+                continue;
+            }
+            let field = telling.words.lock(Resource(resource)).to_owned();
+            note(telling.words.site(Site::Node(index)), field, telling.words.entry(was), telling.words.entry(is));
+            let counters = (old.counters[usize::from(resource)], new.counters[usize::from(resource)]);
+            let field = format!("{}:token", telling.words.lock(Resource(resource)));
+            note(telling.words.site(Site::Node(index)), field, counters.0.0.to_string(), counters.1.0.to_string());
+        }
+        let up = |down: u8| if down == 0 { "up" } else { "down" }.to_owned();
+        note(telling.words.site(Site::Node(index)), "state".to_owned(), up(old.down), up(new.down));
+    }
+    for (index, (was, is)) in (0..).zip(balances.iter().zip(telling.ledger.balances())) {
+        let field = telling.words.account(Resource(index));
+        note(telling.words.site(Site::Store), field, was.to_string(), is.to_string());
+        let (old, new) = (before.accounts[usize::from(index)], after.accounts[usize::from(index)]);
+        let token = |fence: protocol::Fence| fence.0.to_string();
+        note(telling.words.site(Site::Store), "greatest token".to_owned(), token(old.fence), token(new.fence));
+    }
+    list
+}
+
+impl Telling<'_> {
+    /// Where a client stands.
+    pub(crate) fn client_state(&self, world: &World, client: u8) -> String {
+        let state: &Client = &world.clients[usize::from(client)];
+        let config = world.config(self.model.setup(), client);
+        let standing = match state.worker.locks().standing(&config, Time(0)) {
+            Standing::Free if state.worker.is_finished() => "finished",
+            Standing::Free => "free",
+            Standing::Seeking => "seeking",
+            Standing::Holding { .. } => "holding",
+            Standing::Leaving => "leaving",
+        };
+        match state.running {
+            Running::Yes => standing.to_owned(),
+            Running::Paused => format!("{standing}, paused"),
+            Running::Crashed => "crashed".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! One sentence for each step, and its messages.
+
+use protocol::{Command, Notice, Standing, Time, Verb};
+use trace::{Fate, Hop};
+use world::{Action, Direction, Event, Lane, Site};
+
+use super::Telling;
+use super::words::Words;
+
+/// What happened, in words.
+pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
+    let client = |client: u8| format!("client {}", Words::client(client));
+    let node = |node: u8| telling.words.site_name(Site::Node(node));
+    match action {
+        Action::Start(c) => format!("{} asks for the lock{}", client(c), telling.consequences()),
+        Action::Wake(c) => format!("{} {}{}", client(c), telling.reason_to_wake(), telling.consequences()),
+        Action::Deliver(lane, _) => telling.delivery(lane),
+        Action::Tick => format!("a tick passes{}", telling.endings()),
+        Action::Resume(c) => format!("{} goes on, as if nothing had happened", client(c)),
+        Action::Rejoin(c) => format!("{} starts again, without memory", client(c)),
+        Action::Pause(c) => format!("{} stops, without knowing it: a long pause", client(c)),
+        Action::Delay(lane, _) => format!("{} is held up on its way {}", telling.cargo(), telling.route(lane)),
+        Action::Drop(lane, _) => format!("{} is lost on its way {}", telling.cargo(), telling.route(lane)),
+        Action::Crash(c) => format!("{} crashes", client(c)),
+        Action::Restart(n) => format!("{} restarts{}", node(n), telling.memory(n)),
+        Action::JumpForward(n) => {
+            format!(
+                "the wall clock of {} jumps {} ticks ahead{}",
+                node(n),
+                telling.model.setup().jump.0,
+                telling.endings()
+            )
+        }
+        Action::JumpBack(n) => {
+            format!("the wall clock of {} jumps {} ticks back", node(n), telling.model.setup().jump.0)
+        }
+    }
+}
+
+/// The messages of the last step.
+pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
+    let hop = |tag: u32, fate: Fate| {
+        let told = telling.ledger.told(tag)?;
+        let (client, site) = (Words::client(told.client), telling.words.site(told.site));
+        let (from, to) = if told.reply.is_none() { (client, site) } else { (site, client) };
+        Some(Hop { id: tag, from, to, text: telling.ledger.text(tag, &telling.words), fate })
+    };
+    let mut hops = Vec::new();
+    for event in &telling.events {
+        match *event {
+            Event::Sent { tag, .. } => hops.extend(hop(tag, Fate::Sent)),
+            Event::Served { tag, answer, .. } => {
+                hops.extend(hop(tag, Fate::Delivered));
+                hops.extend(answer.and_then(|answer| hop(answer, Fate::Sent)));
+            }
+            Event::Answered { tag, .. } => {
+                // Sent and received within an exchange.
+                hops.retain(|h: &Hop| h.id != tag);
+                hops.extend(hop(tag, Fate::Delivered));
+            }
+            Event::Lost { tag } => hops.extend(hop(tag, Fate::Lost)),
+            Event::Delayed { tag } => hops.extend(hop(tag, Fate::Delayed)),
+            Event::Ignored { tag } => hops.extend(hop(tag, Fate::Ignored)),
+            Event::Unsent { client, site, command } => hops.push(Hop {
+                id: 0,
+                from: Words::client(client),
+                to: telling.words.site(site),
+                text: telling.words.command(client, protocol::Slot(0), command, 0, &telling.ledger),
+                fate: Fate::Refused,
+            }),
+            Event::Told { .. }
+            | Event::Blocked { .. }
+            | Event::TurnedDown { .. }
+            | Event::Accepted { .. }
+            | Event::Granted { .. }
+            | Event::Expired { .. }
+            | Event::Lapsed { .. }
+            | Event::Fault(_) => {}
+        }
+    }
+    hops
+}
+
+impl Telling<'_> {
+    /// A request or an answer that arrived.
+    fn delivery(&self, lane: Lane) -> String {
+        let mut parts = Vec::new();
+        for event in &self.events {
+            match *event {
+                Event::Served { site, tag, command, reply, .. } => parts.push(format!(
+                    "{} carries out {}: {}",
+                    self.words.site_name(site),
+                    self.ledger.text(tag, &self.words),
+                    self.words.reply(Some(command), reply, self.read_tag(tag), &self.ledger),
+                )),
+                Event::Answered { client, site, tag, .. } if parts.is_empty() => parts.push(format!(
+                    "client {} hears from {}: {}",
+                    Words::client(client),
+                    self.words.site_name(site),
+                    self.ledger.text(tag, &self.words),
+                )),
+                Event::Answered { client, .. } => parts.push(format!("client {} hears it", Words::client(client))),
+                Event::Lost { .. } => {
+                    let request = self.cargo();
+                    parts.push(format!("{} is down, and {request} is lost", self.words.site_name(lane.site)));
+                }
+                Event::Sent { .. }
+                | Event::Unsent { .. }
+                | Event::Delayed { .. }
+                | Event::Ignored { .. }
+                | Event::Told { .. }
+                | Event::Blocked { .. }
+                | Event::TurnedDown { .. }
+                | Event::Accepted { .. }
+                | Event::Granted { .. }
+                | Event::Expired { .. }
+                | Event::Lapsed { .. }
+                | Event::Fault(_) => {}
+            }
+        }
+        parts.join("; ") + &self.consequences()
+    }
+
+    /// The tag under which the amount of an answer is known.
+    fn read_tag(&self, request: u32) -> u32 {
+        let answers = |event: &Event| {
+            let Event::Served { tag, answer, .. } = *event else { return None };
+            answer.filter(|_| tag == request)
+        };
+        self.events.iter().find_map(answers).unwrap_or(request)
+    }
+
+    /// What the client was told and what it sends, as the rest of a sentence.
+    fn consequences(&self) -> String {
+        let mut parts = Vec::new();
+        for event in &self.events {
+            let Event::Told { client, notice } = *event else { continue };
+            parts.push(match notice {
+                Notice::Acquired { fence } => {
+                    let token = fence.map_or_else(String::new, |f| format!(" with token {}", f.0));
+                    format!("holds the lock{token}{}", self.until(client))
+                }
+                Notice::Lost => "has lost the lock".to_owned(),
+                Notice::Released => "has given the lock back".to_owned(),
+                Notice::GaveUp => "gives up".to_owned(),
+            });
+        }
+        if self.events.iter().any(|event| matches!(event, Event::TurnedDown { .. })) {
+            parts.push("turns the grant down, because it came too late".to_owned());
+        }
+        let mut sent: Vec<(String, Vec<String>)> = Vec::new();
+        for event in &self.events {
+            let Event::Sent { site, tag, .. } = *event else { continue };
+            let (text, to) = (self.ledger.text(tag, &self.words), self.words.site_name(site));
+            match sent.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, sites)) => sites.push(to),
+                None => sent.push((text, vec![to])),
+            }
+        }
+        parts.extend(sent.into_iter().map(|(text, sites)| format!("sends {text} to {}", sites.join(" and "))));
+        if self.events.iter().any(|event| matches!(event, Event::Unsent { .. })) {
+            parts.push("cannot send: an earlier request is stuck".to_owned());
+        }
+        match parts.split_last() {
+            None => String::new(),
+            Some((last, [])) => format!(" and {last}"),
+            Some((last, rest)) => format!(", {} and {last}", rest.join(", ")),
+        }
+    }
+
+    /// Until when a client that was just granted the lock believes that it holds it.
+    fn until(&self, client: u8) -> String {
+        let setup = self.model.setup();
+        let config = self.world.config(setup, client);
+        let locks = self.world.clients[usize::from(client)].worker.locks();
+        match locks.standing(&config, Time(0)) {
+            Standing::Holding { until: Some(until), .. } => {
+                let end = self.ticks + i64::from(until.before(setup.policy.margin).0);
+                format!(" until tick {end}")
+            }
+            Standing::Holding { until: None, .. } | Standing::Free | Standing::Seeking | Standing::Leaving => {
+                String::new()
+            }
+        }
+    }
+
+    /// Why a client woke, as far as what followed tells.
+    fn reason_to_wake(&self) -> &'static str {
+        for event in &self.events {
+            match *event {
+                Event::Told { notice: Notice::Lost, .. } => return "finds that its time is up",
+                Event::Told { notice: Notice::GaveUp, .. } => return "has tried long enough",
+                Event::Sent { command: Command::Lock { verb, .. }, .. } => match verb {
+                    Verb::SetNxPx | Verb::Setnx | Verb::Incr if self.was_silent() => return "has waited in vain",
+                    Verb::SetNxPx | Verb::Setnx | Verb::Incr => return "tries again",
+                    Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend => return "renews",
+                    Verb::Get | Verb::Del | Verb::CompareAndDelete => return "has waited in vain for an answer",
+                },
+                Event::Sent { command: Command::Write { .. } | Command::Check { .. }, .. } => {
+                    return "has done its work";
+                }
+                Event::Sent { command: Command::Read { .. }, .. }
+                | Event::Unsent { .. }
+                | Event::Served { .. }
+                | Event::Answered { .. }
+                | Event::Lost { .. }
+                | Event::Delayed { .. }
+                | Event::Ignored { .. }
+                | Event::Told { .. }
+                | Event::Blocked { .. }
+                | Event::TurnedDown { .. }
+                | Event::Accepted { .. }
+                | Event::Granted { .. }
+                | Event::Expired { .. }
+                | Event::Lapsed { .. }
+                | Event::Fault(_) => {}
+            }
+        }
+        "stops waiting for an answer"
+    }
+
+    /// Whether the client that acts was still waiting for an answer before the step.
+    fn was_silent(&self) -> bool {
+        self.events.iter().any(|event| matches!(event, Event::Ignored { .. }))
+            || self.before.messages.iter().any(|m| m.awaited && self.acts(m.lane.client))
+    }
+
+    fn acts(&self, client: u8) -> bool {
+        self.events.iter().any(|event| matches!(*event, Event::Sent { client: c, .. } if c == client))
+    }
+
+    /// What came to its end with the time.
+    fn endings(&self) -> String {
+        let mut parts = Vec::new();
+        for event in &self.events {
+            match *event {
+                Event::Expired { node, by, .. } => {
+                    let site = self.words.site_name(Site::Node(node));
+                    parts.push(format!("{} expires on {site}", self.words.owner(by)));
+                }
+                Event::Lapsed { client } => {
+                    parts.push(format!("client {} no longer believes that it holds the lock", Words::client(client)));
+                }
+                Event::Sent { .. }
+                | Event::Unsent { .. }
+                | Event::Served { .. }
+                | Event::Answered { .. }
+                | Event::Lost { .. }
+                | Event::Delayed { .. }
+                | Event::Ignored { .. }
+                | Event::Told { .. }
+                | Event::Blocked { .. }
+                | Event::TurnedDown { .. }
+                | Event::Accepted { .. }
+                | Event::Granted { .. }
+                | Event::Fault(_) => {}
+            }
+        }
+        if parts.is_empty() { String::new() } else { format!("; {}", parts.join("; ")) }
+    }
+
+    /// The message that a fault befell.
+    fn cargo(&self) -> String {
+        let tag = self.events.iter().find_map(|event| {
+            let (Event::Lost { tag } | Event::Delayed { tag }) = *event else { return None };
+            Some(tag)
+        });
+        tag.map_or_else(
+            || "a message".to_owned(),
+            |tag| match self.ledger.told(tag) {
+                Some(told) if told.reply.is_some() => {
+                    format!("the answer ({})", self.ledger.text(tag, &self.words))
+                }
+                Some(_) | None => self.ledger.text(tag, &self.words),
+            },
+        )
+    }
+
+    fn route(&self, lane: Lane) -> String {
+        let (client, site) = (Words::client(lane.client), self.words.site_name(lane.site));
+        match lane.direction {
+            Direction::Request => format!("from client {client} to {site}"),
+            Direction::Reply => format!("from {site} to client {client}"),
+        }
+    }
+
+    fn memory(&self, node: u8) -> String {
+        let (before, after) = (&self.before.nodes[usize::from(node)], &self.world.nodes[usize::from(node)]);
+        let forgot = before.entries != after.entries;
+        if forgot { ", and has forgotten everything".to_owned() } else { String::new() }
+    }
+}
