@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `lab`. All of it is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lab::run(std::env::args_os().collect())
+}

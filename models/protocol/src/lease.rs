@@ -41,7 +41,7 @@ pub(crate) struct Context<'a, O: Outbox> {
 }
 
 /// The state of one lock of one client.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Lease {
     token: Token,
     /// Tells the operations of one round of requests from those of another.
@@ -49,7 +49,7 @@ pub(crate) struct Lease {
     phase: Phase,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Phase {
     #[default]
     Idle,
@@ -70,7 +70,7 @@ enum Phase {
 }
 
 /// Requests to several servers, sent all at once or one after another.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Round {
     /// Asked and not answered.
     pending: Nodes,
@@ -81,7 +81,7 @@ struct Round {
 }
 
 /// An attempt under way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Seek {
     round: Round,
     /// Of those pending, the ones that have the second command.
@@ -97,7 +97,7 @@ struct Seek {
 }
 
 /// A grant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Hold {
     until: Option<Time>,
     fence: Option<Fence>,
@@ -107,7 +107,7 @@ struct Hold {
 }
 
 /// The renewals of a grant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Renew {
     next: Option<Time>,
     left: Option<u8>,
@@ -118,7 +118,7 @@ struct Renew {
 }
 
 /// A release, or the clean-up after a failed attempt.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Leave {
     round: Round,
     second: Nodes,
@@ -416,11 +416,12 @@ impl Lease {
                 }
                 seek.granted.insert(node);
             }
-            Outcome::Answered(Reply::Taken { own }) => {
+            Outcome::Answered(Reply::Taken { own, fence }) => {
                 // After an unknown result the entry may be the own one, but not every policy looks.
                 let asked_again = seek.retried.contains(node);
                 let looks = cx.policy.unknown == UnknownAcquire::OwnValueHeld;
                 if own && asked_again && looks {
+                    seek.fence = fence.or(seek.fence);
                     seek.granted.insert(node);
                 } else if looks || !asked_again {
                     seek.contacted.remove(node);

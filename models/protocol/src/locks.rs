@@ -9,11 +9,11 @@ use crate::wire::{Effect, Input, Notice, OpId, Outbox, Outcome, Place};
 
 /// What does not change while a client runs: its policy and its list of locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct Config<'a> {
     /// What it decides.
-    pub policy: Policy,
+    pub policy: &'a Policy,
     /// Which locks it takes.
-    pub locks: LockList,
+    pub locks: &'a LockList,
 }
 
 /// Where a client stands with its locks.
@@ -35,7 +35,7 @@ pub enum Standing {
 }
 
 /// The state of the locks of one client.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locks {
     leases: [Lease; MAX_SLOTS],
     phase: Phase,
@@ -76,7 +76,7 @@ impl Locks {
     ///
     /// `now` must not go back between steps but for a [`rebase`](Self::rebase). The effects go to `out` in the order
     /// in which they are to be carried out.
-    pub fn step(&mut self, config: &Config, now: Time, input: Input, out: &mut impl Outbox) {
+    pub fn step(&mut self, config: &Config<'_>, now: Time, input: Input, out: &mut impl Outbox) {
         self.look_at_clock(config, now, out);
         match input {
             Input::Acquire => self.acquire(config, now, out),
@@ -87,7 +87,7 @@ impl Locks {
     }
 
     /// Leaves the locks to their TTL, without a word to the servers, and stays at rest until it has surely passed.
-    pub fn abandon(&mut self, config: &Config, now: Time) {
+    pub fn abandon(&mut self, config: &Config<'_>, now: Time) {
         match config.policy.lease() {
             None => self.forget(),
             Some(ttl) => {
@@ -108,7 +108,7 @@ impl Locks {
     }
 
     /// When the locks next have something to do.
-    pub fn wake(&self, config: &Config) -> Option<Window> {
+    pub fn wake(&self, config: &Config<'_>) -> Option<Window> {
         let waiting = match self.phase {
             Phase::Dormant { until } => Some(Window::at(until)),
             Phase::Waiting { from, by, .. } => Some(Window { from, by }),
@@ -120,15 +120,15 @@ impl Locks {
             | Phase::Lost
             | Phase::Leaving => None,
         };
-        self.leases.iter().fold(waiting, |first, lease| earlier(first, lease.next_wake(&config.policy)))
+        self.leases.iter().fold(waiting, |first, lease| earlier(first, lease.next_wake(config.policy)))
     }
 
     /// Where the client stands at `now`.
-    pub fn standing(&self, config: &Config, now: Time) -> Standing {
+    pub fn standing(&self, config: &Config<'_>, now: Time) -> Standing {
         match self.phase {
             Phase::Idle => Standing::Free,
             Phase::Seeking(_) | Phase::Waiting { .. } | Phase::Unwinding | Phase::GivingUp => Standing::Seeking,
-            Phase::Held if self.leases_in_use(config).all(|l| l.believes(&config.policy, now)) => Standing::Holding {
+            Phase::Held if self.leases_in_use(config).all(|l| l.believes(config.policy, now)) => Standing::Holding {
                 until: self.leases_in_use(config).filter_map(Lease::until).min(),
                 fence: self.leases[0].fence(),
             },
@@ -142,8 +142,8 @@ impl Locks {
     }
 
     /// Whether the client believes at `now` that it holds the lock of a slot.
-    pub fn believes(&self, config: &Config, slot: Slot, now: Time) -> bool {
-        self.phase != Phase::Lost && self.leases[slot.0 as usize].believes(&config.policy, now)
+    pub fn believes(&self, config: &Config<'_>, slot: Slot, now: Time) -> bool {
+        self.phase != Phase::Lost && self.leases[slot.0 as usize].believes(config.policy, now)
     }
 
     /// Whether the lock of a slot is being asked for.
@@ -225,7 +225,7 @@ impl Locks {
     }
 
     /// Lays the state on a tape.
-    pub fn fold(&mut self, config: &Config, tape: &mut impl Tape) {
+    pub fn fold(&mut self, config: &Config<'_>, tape: &mut impl Tape) {
         let (mut tag, mut slot) = self.phase.tag();
         tape.small(&mut tag, 4);
         tape.small(&mut slot, 2);
@@ -250,11 +250,11 @@ impl Locks {
         }
     }
 
-    fn leases_in_use<'a>(&'a self, config: &'a Config) -> impl Iterator<Item = &'a Lease> {
+    fn leases_in_use<'a>(&'a self, config: &'a Config<'_>) -> impl Iterator<Item = &'a Lease> {
         self.leases.iter().take(config.locks.as_slice().len())
     }
 
-    fn acquire(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn acquire(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         if self.phase != Phase::Idle {
             return;
         }
@@ -263,13 +263,13 @@ impl Locks {
         self.seek(config, now, 0, out);
     }
 
-    fn seek(&mut self, config: &Config, now: Time, slot: u8, out: &mut impl Outbox) {
+    fn seek(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
         self.phase = Phase::Seeking(slot);
         let change = self.leases[slot as usize].begin(&mut context(config, now, Slot(slot), out));
         self.changed(config, now, slot, change, out);
     }
 
-    fn release(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn release(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         match self.phase {
             Phase::Idle | Phase::Leaving | Phase::Dormant { .. } => {}
             Phase::Seeking(_)
@@ -283,13 +283,13 @@ impl Locks {
         }
     }
 
-    fn settled(&mut self, config: &Config, now: Time, op: OpId, outcome: Outcome, out: &mut impl Outbox) {
+    fn settled(&mut self, config: &Config<'_>, now: Time, op: OpId, outcome: Outcome, out: &mut impl Outbox) {
         let Place::Lock(slot, _) = op.place else { return };
         let change = self.leases[slot.0 as usize].settled(&mut context(config, now, slot, out), op, outcome);
         self.changed(config, now, slot.0, change, out);
     }
 
-    fn wake_up(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn wake_up(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         if let Phase::Dormant { until } = self.phase {
             if now >= until {
                 self.forget();
@@ -308,15 +308,15 @@ impl Locks {
         }
     }
 
-    pub(crate) fn look_at_clock(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    pub(crate) fn look_at_clock(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         for slot in 0..config.locks.as_slice().len() as u8 {
-            let change = self.leases[slot as usize].lapse(&config.policy, now);
+            let change = self.leases[slot as usize].lapse(config.policy, now);
             self.changed(config, now, slot, change, out);
         }
     }
 
     /// Acts upon what became of one lease.
-    fn changed(&mut self, config: &Config, now: Time, slot: u8, change: Change, out: &mut impl Outbox) {
+    fn changed(&mut self, config: &Config<'_>, now: Time, slot: u8, change: Change, out: &mut impl Outbox) {
         match change {
             Change::Nothing => {}
             Change::Acquired if usize::from(slot) + 1 < config.locks.as_slice().len() => {
@@ -334,7 +334,7 @@ impl Locks {
         }
     }
 
-    fn failed(&mut self, config: &Config, now: Time, slot: u8, out: &mut impl Outbox) {
+    fn failed(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
         match self.phase {
             Phase::Seeking(_) => {}
             // The clean-up of an attempt that was broken off.
@@ -362,7 +362,7 @@ impl Locks {
         }
     }
 
-    fn lost(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn lost(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         match self.phase {
             Phase::Held => {
                 self.phase = Phase::Lost;
@@ -374,7 +374,7 @@ impl Locks {
         }
     }
 
-    fn wait(&mut self, config: &Config, now: Time, slot: u8) {
+    fn wait(&mut self, config: &Config<'_>, now: Time, slot: u8) {
         let (from, by) = match config.policy.retry {
             Retry::Never => (Ticks(0), Ticks(0)),
             Retry::Fixed(delay) => (delay, delay),
@@ -389,7 +389,7 @@ impl Locks {
     }
 
     /// Gives back whatever is held or asked for, in one go.
-    fn give_back(&mut self, config: &Config, now: Time, then: Phase, out: &mut impl Outbox) {
+    fn give_back(&mut self, config: &Config<'_>, now: Time, then: Phase, out: &mut impl Outbox) {
         self.phase = then;
         for slot in 0..config.locks.as_slice().len() as u8 {
             // What comes at once is noted below, when all slots have been told.
@@ -399,7 +399,7 @@ impl Locks {
     }
 
     /// Goes on from a phase of giving back when nothing is left to wait for.
-    fn rest_if_done(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn rest_if_done(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         if !self.leases.iter().all(Lease::is_idle) {
             return;
         }
@@ -471,6 +471,6 @@ impl Policy {
     }
 }
 
-fn context<'a, O: Outbox>(config: &'a Config, now: Time, slot: Slot, out: &'a mut O) -> Context<'a, O> {
-    Context { policy: &config.policy, now, slot, resource: config.locks.as_slice()[slot.0 as usize], out }
+fn context<'a, O: Outbox>(config: &'a Config<'_>, now: Time, slot: Slot, out: &'a mut O) -> Context<'a, O> {
+    Context { policy: config.policy, now, slot, resource: config.locks.as_slice()[slot.0 as usize], out }
 }

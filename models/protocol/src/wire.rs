@@ -77,6 +77,8 @@ pub enum Reply {
     Taken {
         /// Whether that entry holds the sender's own token.
         own: bool,
+        /// The fencing token that was minted with the own entry, if the script mints.
+        fence: Option<Fence>,
     },
     /// There was nothing to act on: no entry, or not the sender's.
     Nothing,

@@ -11,7 +11,7 @@ use crate::wake::{Window, earlier};
 use crate::wire::{Command, Effect, Input, Notice, OpId, Outbox, Outcome, Place, Reply};
 
 /// The state of one client.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Worker {
     locks: Locks,
     job: Job,
@@ -20,7 +20,7 @@ pub struct Worker {
     updates_left: u8,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Job {
     #[default]
     Idle,
@@ -45,12 +45,12 @@ enum Job {
 
 impl Worker {
     /// A client before its first update.
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config<'_>) -> Self {
         Self { updates_left: config.policy.program.updates, ..Self::default() }
     }
 
     /// One step. `Input::Acquire` starts the next update, if the client is at rest and one is left.
-    pub fn step(&mut self, config: &Config, now: Time, input: Input, out: &mut impl Outbox) {
+    pub fn step(&mut self, config: &Config<'_>, now: Time, input: Input, out: &mut impl Outbox) {
         match input {
             Input::Acquire if !self.can_start() => {}
             Input::Settled(op @ OpId { place: Place::Store, .. }, outcome) => {
@@ -69,7 +69,7 @@ impl Worker {
     }
 
     /// When the client next has something to do.
-    pub fn wake(&self, config: &Config) -> Option<Window> {
+    pub fn wake(&self, config: &Config<'_>) -> Option<Window> {
         let job = match &self.job {
             Job::Idle => None,
             Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => Some(*timeout),
@@ -157,7 +157,7 @@ impl Worker {
     }
 
     /// Lays the state on a tape.
-    pub fn fold(&mut self, config: &Config, tape: &mut impl Tape) {
+    pub fn fold(&mut self, config: &Config<'_>, tape: &mut impl Tape) {
         tape.small(&mut self.updates_left, 3);
         self.locks.fold(config, tape);
         let before = self.job.tag();
@@ -182,13 +182,13 @@ impl Worker {
     }
 
     /// The slot whose account the program works on: the least of the names.
-    pub fn account_slot(config: &Config) -> Slot {
+    pub fn account_slot(config: &Config<'_>) -> Slot {
         let names = config.locks.as_slice();
         let least = (0..names.len()).min_by_key(|slot| names[*slot]).unwrap_or(0);
         Slot(least as u8)
     }
 
-    fn account(config: &Config) -> Resource {
+    fn account(config: &Config<'_>) -> Resource {
         config.locks.as_slice()[Self::account_slot(config).0 as usize]
     }
 
@@ -207,7 +207,7 @@ impl Worker {
     }
 
     /// Passes an input to the locks (or only the time), and acts upon what they tell.
-    fn drive(&mut self, config: &Config, now: Time, input: Option<Input>, out: &mut impl Outbox) {
+    fn drive(&mut self, config: &Config<'_>, now: Time, input: Option<Input>, out: &mut impl Outbox) {
         let mut hear = Hear { out, notice: None };
         match input {
             Some(input) => self.locks.step(config, now, input, &mut hear),
@@ -221,24 +221,24 @@ impl Worker {
         }
     }
 
-    fn fence(&self, config: &Config) -> Option<Fence> {
+    fn fence(&self, config: &Config<'_>) -> Option<Fence> {
         self.locks.fence(Self::account_slot(config))
     }
 
-    fn read(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn read(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         let fence = self.fence(config).filter(|_| config.policy.program.check == TokenCheck::OnReadAndWrite);
         self.job = Job::Reading { timeout: now.after(config.policy.timeout) };
         self.send(Command::Read { account: Self::account(config), fence }, out);
     }
 
     /// Computes, if that takes time, and then writes.
-    fn compute(&mut self, config: &Config, now: Time, seen: Seen, written: u8, out: &mut impl Outbox) {
+    fn compute(&mut self, config: &Config<'_>, now: Time, seen: Seen, written: u8, out: &mut impl Outbox) {
         self.job = Job::Working { seen, until: now.after(config.policy.program.work), written };
         self.work(config, now, out);
     }
 
     /// Does what the program has to do at its own moments.
-    fn work(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn work(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         match self.job {
             Job::Idle => {}
             Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => {
@@ -259,7 +259,7 @@ impl Worker {
         }
     }
 
-    fn write(&mut self, config: &Config, now: Time, seen: Seen, written: u8, checked: bool, out: &mut impl Outbox) {
+    fn write(&mut self, config: &Config<'_>, now: Time, seen: Seen, written: u8, checked: bool, out: &mut impl Outbox) {
         let fence = self.fence(config).filter(|_| checked);
         self.job = Job::Writing { timeout: now.after(config.policy.timeout), written };
         self.send(Command::Write { account: Self::account(config), fence, seen }, out);
@@ -276,8 +276,8 @@ impl Worker {
         }
     }
 
-    fn store_answered(&mut self, config: &Config, now: Time, outcome: Outcome, out: &mut impl Outbox) {
-        match (self.job.clone(), outcome) {
+    fn store_answered(&mut self, config: &Config<'_>, now: Time, outcome: Outcome, out: &mut impl Outbox) {
+        match (self.job, outcome) {
             (Job::Reading { .. }, Outcome::Answered(Reply::Account(seen))) => {
                 if self.still_holds(config, now) {
                     self.compute(config, now, seen, 0, out);
@@ -313,12 +313,12 @@ impl Worker {
     }
 
     /// Ends the program, well or not, and gives the locks back.
-    fn end(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn end(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         self.job = Job::Idle;
         self.drive(config, now, Some(Input::Release), out);
     }
 
-    fn lost(&mut self, config: &Config, now: Time, out: &mut impl Outbox) {
+    fn lost(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         let writing = matches!(self.job, Job::Writing { .. });
         match config.policy.unsettled_write {
             UnsettledWrite::Waits if writing => {}
@@ -328,7 +328,7 @@ impl Worker {
     }
 
     /// Whether the client may go on with its program: it holds the locks, or knows no better.
-    fn still_holds(&self, config: &Config, now: Time) -> bool {
+    fn still_holds(&self, config: &Config<'_>, now: Time) -> bool {
         matches!(self.locks.standing(config, now), Standing::Holding { .. })
     }
 }

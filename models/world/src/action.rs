@@ -67,13 +67,13 @@ impl World {
             out.push(Action::Tick);
         }
         self.returns(setup, out);
-        self.client_faults(out, Fault::Pause);
+        self.pauses(setup, out);
         if self.faults.get(Fault::Delay) > 0 {
-            let late = |m: &Message| !m.delayed && u32::from(m.age) >= setup.latency_least.0;
-            self.each_movable(setup, late, |lane, at| out.push(Action::Delay(lane, at)));
+            // Before its bound a message is free to stay under way as it is.
+            self.each_movable(setup, |m| self.is_overdue(setup, m), |lane, at| out.push(Action::Delay(lane, at)));
         }
         self.each_movable(setup, |m| self.faults.get(loss_of(m)) > 0, |lane, at| out.push(Action::Drop(lane, at)));
-        self.client_faults(out, Fault::Crash);
+        self.crashes(out);
         self.server_faults(setup, out);
     }
 
@@ -84,7 +84,7 @@ impl World {
             }
         }
         for (index, client) in (0..).zip(&self.clients) {
-            let due = client.worker.wake(&self.config(setup, index)).is_some_and(|w| w.from == Time(0));
+            let due = client.worker.wake(&Self::config(setup, index)).is_some_and(|w| w.from == Time(0));
             if client.running == Running::Yes && due {
                 out.push(Action::Wake(index));
             }
@@ -109,17 +109,32 @@ impl World {
         }
     }
 
-    fn client_faults(&self, out: &mut Vec<Action>, fault: Fault) {
-        if self.faults.get(fault) == 0 {
+    /// A pause means that something due is not done. A client with nothing due is free to do nothing as it is.
+    fn pauses(&self, setup: &Setup, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Pause) == 0 {
             return;
         }
         for (index, client) in (0..).zip(&self.clients) {
-            let over = client.worker.is_finished() && client.worker.locks().is_idle();
-            match (fault, client.running) {
-                (_, Running::Crashed) | (Fault::Pause, Running::Paused) => {}
-                (_, Running::Yes | Running::Paused) if over => {}
-                (Fault::Pause, Running::Yes) => out.push(Action::Pause(index)),
-                (_, Running::Yes | Running::Paused) => out.push(Action::Crash(index)),
+            let held_up = || {
+                let mut found = false;
+                let for_it = |m: &Message| m.lane.client == index && !m.is_request() && self.is_overdue(setup, m);
+                self.each_movable(setup, for_it, |_, _| found = true);
+                found
+            };
+            if client.running == Running::Yes && (self.must_wake(setup, index) || held_up()) {
+                out.push(Action::Pause(index));
+            }
+        }
+    }
+
+    fn crashes(&self, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Crash) == 0 {
+            return;
+        }
+        for (index, client) in (0..).zip(&self.clients) {
+            let is_over = client.worker.is_finished() && client.worker.locks().is_idle();
+            if client.running != Running::Crashed && !is_over {
+                out.push(Action::Crash(index));
             }
         }
     }
@@ -156,17 +171,24 @@ impl World {
 
     /// A tick waits for everything that has to happen before it: that is what it means that the timing holds.
     fn can_tick(&self, setup: &Setup) -> bool {
-        let due = (0..).zip(&self.clients).any(|(index, client)| {
-            client.running == Running::Yes
-                && client.worker.wake(&self.config(setup, index)).is_some_and(|w| w.by == Time(0))
-        });
-        if due {
+        if (0..self.clients.len() as u8).any(|client| self.must_wake(setup, client)) {
             return false;
         }
         let mut overdue = false;
-        let bound = |m: &Message| !m.delayed && u32::from(m.age) >= setup.latency_greatest.0 && self.can_receive(m);
-        self.each_movable(setup, bound, |_, _| overdue = true);
+        self.each_movable(setup, |m| self.is_overdue(setup, m), |_, _| overdue = true);
         !overdue
+    }
+
+    /// Whether a client has something to do that cannot wait.
+    fn must_wake(&self, setup: &Setup, client: u8) -> bool {
+        let state = &self.clients[client as usize];
+        state.running == Running::Yes
+            && state.worker.wake(&Self::config(setup, client)).is_some_and(|w| w.by == Time(0))
+    }
+
+    /// Whether a message has to arrive before time can pass.
+    fn is_overdue(&self, setup: &Setup, message: &Message) -> bool {
+        !message.delayed && u32::from(message.age) >= setup.latency_greatest.0 && self.can_receive(message)
     }
 
     /// Calls `each` for every message that can move by itself and that `admits` takes: on a first-in-first-out lane

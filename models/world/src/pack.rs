@@ -70,23 +70,32 @@ impl Widths {
 /// A tape that is written.
 struct Writer {
     words: SmallVec<[u64; INLINE_WORDS]>,
+    /// The bits that do not make a whole word yet.
+    rest: u64,
+    /// How many they are.
     filled: u32,
     widths: Widths,
 }
 
 impl Writer {
+    #[inline]
     fn put(&mut self, value: u32, bits: u32) {
-        assert!(u64::from(value) < 1 << bits, "a field of {bits} bits cannot hold {value}");
-        let offset = self.filled % u64::BITS;
-        if offset == 0 {
-            self.words.push(0);
-        }
-        let last = self.words.len() - 1;
-        self.words[last] |= u64::from(value) << offset;
-        if offset + bits > u64::BITS {
-            self.words.push(u64::from(value) >> (u64::BITS - offset));
-        }
+        let value = u64::from(value);
+        assert!(value >> bits == 0, "a field of {bits} bits cannot hold {value}");
+        self.rest |= value << self.filled;
         self.filled += bits;
+        if self.filled >= u64::BITS {
+            self.words.push(self.rest);
+            self.filled -= u64::BITS;
+            self.rest = value.checked_shr(bits - self.filled).unwrap_or(0);
+        }
+    }
+
+    fn finish(mut self) -> Packed {
+        if self.filled > 0 {
+            self.words.push(self.rest);
+        }
+        Packed(self.words)
     }
 }
 
@@ -98,6 +107,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    #[inline]
     fn get(&mut self, bits: u32) -> u32 {
         let (index, offset) = ((self.read / u64::BITS) as usize, self.read % u64::BITS);
         let mut value = self.words.get(index).map_or(0, |w| w >> offset);
@@ -120,10 +130,9 @@ impl Bits for Writer {
         self.widths
     }
 
+    #[inline]
     fn bits(&mut self, value: &mut u32, bits: u32) {
-        if bits > 0 {
-            self.put(*value, bits);
-        }
+        self.put(*value, bits);
     }
 }
 
@@ -132,8 +141,9 @@ impl Bits for Reader<'_> {
         self.widths
     }
 
+    #[inline]
     fn bits(&mut self, value: &mut u32, bits: u32) {
-        *value = if bits > 0 { self.get(bits) } else { 0 };
+        *value = self.get(bits);
     }
 }
 
@@ -171,10 +181,10 @@ impl<B: Bits> Tape for WorldTape<B> {
 impl World {
     /// Packs the world. It has to be [canonical](Self::canonicalise).
     pub fn pack(&mut self, setup: &Setup) -> Packed {
-        let writer = Writer { words: SmallVec::new(), filled: 0, widths: Widths::of(setup) };
+        let writer = Writer { words: SmallVec::new(), rest: 0, filled: 0, widths: Widths::of(setup) };
         let mut tape = WorldTape(writer);
         self.fold(setup, &mut tape);
-        Packed(tape.0.words)
+        tape.0.finish()
     }
 
     /// The world that was packed.
@@ -209,7 +219,7 @@ impl World {
     }
 
     fn fold_client(&mut self, setup: &Setup, index: u8, tape: &mut impl Tape) {
-        let config = self.config(setup, index);
+        let config = Self::config(setup, index);
         let client = &mut self.clients[index as usize];
         let mut running = client.running as u8;
         tape.small(&mut running, 2);
@@ -319,7 +329,11 @@ fn fold_reply(body: &mut Body, tape: &mut impl Tape) {
     match &mut reply {
         Reply::Done | Reply::Nothing | Reply::Stale => {}
         Reply::Minted(fence) => tape.fence(fence),
-        Reply::Taken { own } | Reply::Entry { own } => tape.flag(own),
+        Reply::Taken { own, fence } => {
+            tape.flag(own);
+            tape.option(fence, |tape, fence| tape.fence(fence));
+        }
+        Reply::Entry { own } => tape.flag(own),
         Reply::Account(seen) => tape.seen(seen),
     }
     *body = Body::Reply(reply);
@@ -340,7 +354,7 @@ fn reply_tag(reply: Reply) -> u8 {
 fn blank_reply(tag: u8) -> Reply {
     match tag {
         1 => Reply::Minted(Fence(0)),
-        2 => Reply::Taken { own: false },
+        2 => Reply::Taken { own: false, fence: None },
         3 => Reply::Nothing,
         4 => Reply::Entry { own: false },
         5 => Reply::Account(Seen(0)),

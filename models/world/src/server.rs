@@ -43,7 +43,7 @@ pub struct Entry {
 }
 
 /// A lock server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// The entry of each lock.
     pub entries: [Option<Entry>; MAX_RESOURCES],
@@ -90,7 +90,9 @@ impl Node {
         match verb {
             Verb::SetNxPx | Verb::Setnx => {
                 if entry.is_some() {
-                    return Served::plain(Reply::Taken { own: owns });
+                    // The last token minted is that of the entry: the script can give it again.
+                    let fence = (owns && mint).then_some(self.counters[index]);
+                    return Served::plain(Reply::Taken { own: owns, fence });
                 }
                 *entry = Some(Entry { by, left: lease.filter(|_| verb == Verb::SetNxPx) });
                 let reply = if mint { self.mint(resource) } else { Reply::Done };

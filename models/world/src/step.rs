@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use crate::action::Action;
 use crate::event::{Event, Observer};
 use crate::message::{Body, Direction, Lane, Message, Site, acquires, releases};
-use crate::server::Acquisition;
-use crate::setup::{Network, Setup};
+use crate::server::{Acquisition, Node};
+use crate::setup::{Network, Persistence, Setup};
 use crate::store::OUTDATED;
 use crate::world::{Flags, Running, World};
 
@@ -101,8 +101,8 @@ impl World {
     fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
         let node = &mut self.nodes[index as usize];
         match setup.persistence {
-            crate::setup::Persistence::Nothing => *node = crate::server::Node::default(),
-            crate::setup::Persistence::Always => {}
+            Persistence::Nothing => *node = Node::default(),
+            Persistence::Always => {}
         }
         node.down = setup.restart_delay.0 as u8;
         // The connections break, and with them goes what is under way on them.
@@ -174,7 +174,8 @@ impl World {
                 Command::Read { account, .. } | Command::Check { account, .. } | Command::Write { account, .. },
                 Site::Store,
             ) => {
-                let stored = self.accounts[account.0 as usize].serve(setup.compare, command, grant);
+                let stored =
+                    self.accounts[account.0 as usize].serve(setup.policy.program.check, setup.compare, command, grant);
                 self.flags.lost_update |= stored.lost_update;
                 self.flags.stale_write |= stored.stale;
                 if stored.accepted {
@@ -194,11 +195,15 @@ impl World {
     fn note_grant(&mut self, setup: &Setup, resource: Resource, by: Acquisition, observer: &mut impl Observer) {
         let Acquisition { client, slot, .. } = by;
         let is_current = self.current(client, slot).is_some_and(|current| current.is(by));
-        if !is_current || self.clients[client as usize].grants[slot.0 as usize] != 0 {
+        // A client that still asks may be granted the lock anew after a gap. What a holder's renewal re-creates
+        // after a gap is the old grant: the holder never heard that it had ended.
+        let state = &self.clients[client as usize];
+        let is_old = state.grants[slot.0 as usize] != 0 && !state.worker.locks().is_asking(slot);
+        if !is_current || is_old {
             return;
         }
-        let stands = |n: &&crate::server::Node| n.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
-        if self.nodes.iter().filter(stands).count() < setup.policy.quorum as usize {
+        let stands = |n: &&Node| n.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
+        if self.nodes.iter().filter(stands).count() != setup.policy.quorum as usize {
             return;
         }
         self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
@@ -233,8 +238,8 @@ impl World {
 
     /// Steps a client's core and carries out its effects.
     fn step_client(&mut self, setup: &Setup, client: u8, input: Input, observer: &mut impl Observer) {
-        let config = self.config(setup, client);
-        let before = self.clients[client as usize].clone();
+        let config = Self::config(setup, client);
+        let before = self.clients[client as usize];
         let mut effects = Effects::default();
         self.clients[client as usize].worker.step(&config, Time(0), input, &mut effects);
         self.forget_answers(client, &before.worker, observer);
@@ -293,7 +298,7 @@ impl World {
 
     /// Marks what the core no longer waits for. A reply that nobody waits for is taken out of the world.
     fn forget_answers(&mut self, client: u8, before: &Worker, observer: &mut impl Observer) {
-        let worker = self.clients[client as usize].worker.clone();
+        let worker = self.clients[client as usize].worker;
         self.stop_awaiting(client, |place| worker.awaited(place) == before.awaited(place), observer);
     }
 

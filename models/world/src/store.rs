@@ -1,6 +1,6 @@
 //! The protected resource: accounts that are read and written, and may check fencing tokens.
 
-use protocol::{Command, Fence, Reply, Seen};
+use protocol::{Command, Fence, Reply, Seen, TokenCheck};
 
 use crate::setup::Compare;
 
@@ -33,13 +33,15 @@ pub(crate) struct Stored {
 
 impl Account {
     /// Carries out a request in one go.
-    pub(crate) fn serve(&mut self, compare: Compare, command: Command, grant: u8) -> Stored {
-        let fence = match command {
-            Command::Read { fence, .. } | Command::Check { fence, .. } | Command::Write { fence, .. } => fence,
-            Command::Lock { .. } => None,
+    pub(crate) fn serve(&mut self, check: TokenCheck, compare: Compare, command: Command, grant: u8) -> Stored {
+        let (fence, is_checked) = match command {
+            Command::Read { fence, .. } => (fence, check == TokenCheck::OnReadAndWrite),
+            Command::Check { fence, .. } => (fence, true),
+            Command::Write { fence, .. } => (fence, matches!(check, TokenCheck::OnWrite | TokenCheck::OnReadAndWrite)),
+            Command::Lock { .. } => (None, false),
         };
         let refused = Stored { reply: Reply::Stale, accepted: false, lost_update: false, stale: false };
-        if !self.admits(compare, fence) {
+        if is_checked && !self.admits(compare, fence) {
             return refused;
         }
         match command {
@@ -53,9 +55,9 @@ impl Account {
         }
     }
 
-    /// Checks a fencing token and remembers the greatest.
+    /// Checks a fencing token and remembers the greatest. Who has none is not admitted.
     fn admits(&mut self, compare: Compare, fence: Option<Fence>) -> bool {
-        let Some(fence) = fence else { return true };
+        let Some(fence) = fence else { return false };
         let admitted = match compare {
             Compare::Greater => fence > self.fence,
             Compare::GreaterOrEqual => fence >= self.fence,

@@ -1,11 +1,11 @@
 //! The state of the world.
 
-use protocol::{Config, Fence, MAX_SLOTS, Resource, Slot, Ticks, Time, Worker};
+use protocol::{Command, Config, Fence, Fencing, MAX_SLOTS, Resource, Slot, Ticks, Time, Token, Worker};
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message};
 use crate::server::{Acquisition, Node};
-use crate::setup::{Budget, Setup};
+use crate::setup::{Budget, MAX_CLIENTS, Network, Setup};
 use crate::store::Account;
 
 /// Whether a client runs.
@@ -21,7 +21,7 @@ pub enum Running {
 }
 
 /// A client, and what it was granted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     /// Its core.
     pub worker: Worker,
@@ -43,16 +43,16 @@ pub struct Flags {
 }
 
 /// A state of the world. Time is relative: on every client's clock it is now zero.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct World {
     /// The clients.
     pub clients: SmallVec<[Client; 2]>,
     /// The lock servers.
-    pub nodes: SmallVec<[Node; 5]>,
+    pub nodes: SmallVec<[Node; 3]>,
     /// The accounts of the protected resource, one for each lock.
     pub accounts: SmallVec<[Account; 2]>,
     /// The messages under way, sorted by lane; in a lane, the oldest first.
-    pub messages: SmallVec<[Message; 12]>,
+    pub messages: SmallVec<[Message; 8]>,
     /// The faults that are left.
     pub faults: Budget,
     /// What was wrong with the last step.
@@ -61,12 +61,24 @@ pub struct World {
     pub next_tag: u32,
 }
 
+impl Clone for World {
+    fn clone(&self) -> Self {
+        Self {
+            clients: SmallVec::from_slice(&self.clients),
+            nodes: SmallVec::from_slice(&self.nodes),
+            accounts: SmallVec::from_slice(&self.accounts),
+            messages: SmallVec::from_slice(&self.messages),
+            ..*self
+        }
+    }
+}
+
 impl World {
     /// The world before its first step.
     pub fn new(setup: &Setup) -> Self {
         let mut world = Self { faults: setup.faults, ..Self::default() };
         for locks in &setup.clients {
-            let config = Config { policy: setup.policy, locks: *locks };
+            let config = Config { policy: &setup.policy, locks };
             world.clients.push(Client { worker: Worker::new(&config), ..Client::default() });
         }
         world.nodes.resize(setup.policy.nodes as usize, Node::default());
@@ -75,14 +87,14 @@ impl World {
     }
 
     /// The configuration of a client.
-    pub fn config(&self, setup: &Setup, client: u8) -> Config {
-        Config { policy: setup.policy, locks: setup.clients[client as usize] }
+    pub fn config(setup: &Setup, client: u8) -> Config<'_> {
+        Config { policy: &setup.policy, locks: &setup.clients[client as usize] }
     }
 
     /// Whether a client believes that it holds the lock of a slot.
     pub fn believes(&self, setup: &Setup, client: u8, slot: Slot) -> bool {
         let state = &self.clients[client as usize];
-        state.running != Running::Crashed && state.worker.locks().believes(&self.config(setup, client), slot, Time(0))
+        state.running != Running::Crashed && state.worker.locks().believes(&Self::config(setup, client), slot, Time(0))
     }
 
     /// The slots of a client, and the lock of each.
@@ -104,7 +116,7 @@ impl World {
 
     /// Puts a message at its place in the canonical order.
     pub(crate) fn post(&mut self, setup: &Setup, message: Message) {
-        let unordered = setup.network == crate::setup::Network::Unordered;
+        let unordered = setup.network == Network::Unordered;
         let end = self.messages.partition_point(|m| {
             m.lane < message.lane || (m.lane == message.lane && !(unordered && message.sorts_before(m)))
         });
@@ -114,8 +126,8 @@ impl World {
     /// Brings lanes without an order into the canonical one, after messages have changed.
     pub(crate) fn sort_lanes(&mut self, setup: &Setup) {
         match setup.network {
-            crate::setup::Network::Fifo => {}
-            crate::setup::Network::Unordered => self.messages.sort_by_key(|a| a.sort_key()),
+            Network::Fifo => {}
+            Network::Unordered => self.messages.sort_by_key(|a| a.sort_key()),
         }
     }
 
@@ -130,37 +142,41 @@ impl World {
     /// checker) can keep the numbers as they were given out.
     pub fn canonicalise(&mut self, setup: &Setup) {
         self.rank_tokens(setup);
-        self.rank_fences();
+        if setup.policy.fencing != Fencing::Nothing {
+            self.rank_fences();
+        }
         self.rank_grants();
     }
 
     fn rank_tokens(&mut self, setup: &Setup) {
-        for client in 0..self.clients.len() as u8 {
+        let mut used = [[Ranks::default(); MAX_SLOTS]; MAX_CLIENTS];
+        self.each_token(|client, slot, token| used[client as usize][slot.0 as usize].note(*token));
+        for (client, used) in (0..self.clients.len() as u8).zip(&mut used) {
             for (slot, _) in Self::slots(setup, client) {
-                let mut used = Ranks::default();
-                let current = self.clients[client as usize].worker.locks().token(slot);
-                used.note(current.0);
-                self.each_token(client, slot, |token| used.note(*token));
-                if used.are_dense() {
-                    continue;
-                }
-                self.each_token(client, slot, |token| *token = used.rank(*token));
-                let rank = used.rank(current.0);
-                self.clients[client as usize].worker.locks_mut().set_token(slot, protocol::Token(rank));
+                used[slot.0 as usize].note(self.clients[client as usize].worker.locks().token(slot).0);
+            }
+        }
+        if used.iter().flatten().all(Ranks::are_dense) {
+            return;
+        }
+        self.each_token(|client, slot, token| *token = used[client as usize][slot.0 as usize].rank(*token));
+        for (client, used) in (0..self.clients.len() as u8).zip(&used) {
+            for (slot, _) in Self::slots(setup, client) {
+                let locks = self.clients[client as usize].worker.locks_mut();
+                let token = locks.token(slot);
+                locks.set_token(slot, Token(used[slot.0 as usize].rank(token.0)));
             }
         }
     }
 
-    /// Visits the number of every acquisition of a slot but the current one's.
-    fn each_token(&mut self, client: u8, slot: Slot, mut visit: impl FnMut(&mut u32)) {
+    /// Visits the number of every acquisition that is named by an entry or a message.
+    fn each_token(&mut self, mut visit: impl FnMut(u8, Slot, &mut u32)) {
         for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
-            if (entry.by.client, entry.by.slot) == (client, slot) {
-                visit(&mut entry.by.token.0);
-            }
+            visit(entry.by.client, entry.by.slot, &mut entry.by.token.0);
         }
-        for message in self.messages.iter_mut().filter(|m| (m.lane.client, m.slot) == (client, slot)) {
-            if let Body::Request { command: protocol::Command::Lock { token, .. }, .. } = &mut message.body {
-                visit(&mut token.0);
+        for message in &mut self.messages {
+            if let Body::Request { command: Command::Lock { token, .. }, .. } = &mut message.body {
+                visit(message.lane.client, message.slot, &mut token.0);
             }
         }
     }
@@ -261,13 +277,13 @@ impl Node {
 
 impl Message {
     fn fence_mut(&mut self) -> Option<&mut Fence> {
-        use protocol::{Command, Reply};
+        use protocol::Reply;
         match &mut self.body {
             Body::Request {
                 command: Command::Read { fence, .. } | Command::Check { fence, .. } | Command::Write { fence, .. },
                 ..
             } => fence.as_mut(),
-            Body::Reply(Reply::Minted(fence)) => Some(fence),
+            Body::Reply(Reply::Minted(fence) | Reply::Taken { fence: Some(fence), .. }) => Some(fence),
             Body::Request { command: Command::Lock { .. }, .. } | Body::Reply(_) => None,
         }
     }
@@ -298,7 +314,7 @@ impl Message {
 }
 
 /// A set of small numbers, and the rank of each in it.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Ranks(u64);
 
 impl Ranks {

@@ -52,7 +52,7 @@ impl Telling<'_> {
     /// Where a client stands.
     pub(crate) fn client_state(&self, world: &World, client: u8) -> String {
         let state: &Client = &world.clients[usize::from(client)];
-        let config = world.config(self.model.setup(), client);
+        let config = World::config(self.model.setup(), client);
         let standing = match state.worker.locks().standing(&config, Time(0)) {
             Standing::Free if state.worker.is_finished() => "finished",
             Standing::Free => "free",

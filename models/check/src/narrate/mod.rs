@@ -116,6 +116,8 @@ pub(crate) struct Telling<'a> {
     jumps: Vec<i64>,
     /// What happened in the last step.
     events: Vec<Event>,
+    /// Whether no step has been told of yet.
+    is_beginning: bool,
 }
 
 impl<'a> Telling<'a> {
@@ -123,12 +125,23 @@ impl<'a> Telling<'a> {
         let world = World::new(model.setup());
         let jumps = vec![0; world.nodes.len()];
         let ledger = Ledger::new(model.setup());
-        Self { model, words, before: world.clone(), world, ledger, ticks: 0, jumps, events: Vec::new() }
+        Self {
+            model,
+            words,
+            before: world.clone(),
+            world,
+            ledger,
+            ticks: 0,
+            jumps,
+            events: Vec::new(),
+            is_beginning: true,
+        }
     }
 
     fn step(&mut self, n: u32, action: Action) -> Step {
         let setup = self.model.setup();
         let mut events = Events::default();
+        self.is_beginning = false;
         self.before = self.world.clone();
         self.world.apply(setup, action, &mut events);
         self.events = events.0;

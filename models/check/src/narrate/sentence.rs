@@ -2,7 +2,7 @@
 
 use protocol::{Command, Notice, Standing, Time, Verb};
 use trace::{Fate, Hop};
-use world::{Action, Direction, Event, Lane, Site};
+use world::{Action, Direction, Event, Lane, Site, World};
 
 use super::Telling;
 use super::words::Words;
@@ -171,7 +171,7 @@ impl Telling<'_> {
     /// Until when a client that was just granted the lock believes that it holds it.
     fn until(&self, client: u8) -> String {
         let setup = self.model.setup();
-        let config = self.world.config(setup, client);
+        let config = World::config(setup, client);
         let locks = self.world.clients[usize::from(client)].worker.locks();
         match locks.standing(&config, Time(0)) {
             Standing::Holding { until: Some(until), .. } => {

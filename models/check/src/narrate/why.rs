@@ -164,7 +164,8 @@ impl Telling<'_> {
 
     fn stuck(&self, claim: &str) -> (Vec<String>, Vec<String>) {
         let setup = self.model.setup();
-        let mut facts = vec![format!("from here on, {claim}")];
+        let from = if self.is_beginning { "from the very beginning" } else { "from here on" };
+        let mut facts = vec![format!("{from}, {claim}")];
         for lock in (0..setup.resources).map(Resource) {
             facts.push(self.entries(lock));
         }

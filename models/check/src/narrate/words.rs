@@ -148,9 +148,10 @@ impl Words {
                 None => "token is good".to_owned(),
             },
             Reply::Minted(fence) => format!("token {}", fence.0),
-            Reply::Taken { own: true } => "nil (own value)".to_owned(),
-            Reply::Taken { own: false } if verb == Some(Verb::Setnx) => "0".to_owned(),
-            Reply::Taken { own: false } => "nil".to_owned(),
+            Reply::Taken { own: true, fence: None } => "nil (own value)".to_owned(),
+            Reply::Taken { own: true, fence: Some(fence) } => format!("own value, token {}", fence.0),
+            Reply::Taken { own: false, .. } if verb == Some(Verb::Setnx) => "0".to_owned(),
+            Reply::Taken { own: false, .. } => "nil".to_owned(),
             Reply::Nothing => match verb {
                 Some(Verb::Get | Verb::SetXxPx) => "nil".to_owned(),
                 Some(_) | None => "0".to_owned(),

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use protocol::{Acquire, Drift, Fencing, Holder, Renewal, Ticks, TokenCheck, Validity};
+use protocol::{Acquire, Drift, Fencing, Holder, Renewal, Ticks, TokenCheck, Validity, Visit};
 use world::Fault;
 
 use super::error::{Problem, ScenarioError};
@@ -252,7 +252,8 @@ impl Settings {
     pub fn excludes(&self, witness: Witness) -> Option<&'static str> {
         let unlocked = is_unlocked(self).then_some("acquire");
         match witness {
-            Witness::Acquired | Witness::Lost => None,
+            Witness::Acquired => self.is_never_valid().then_some("ttl"),
+            Witness::Lost => None,
             Witness::Contended => unlocked.or((!shares_a_lock(self)).then_some("clients")),
             Witness::DeadlineReached if tells_a_ttl(self) => None,
             Witness::DeadlineReached => Some(if self.ttl.is_none() { "ttl" } else { "acquire" }),
@@ -260,6 +261,20 @@ impl Settings {
             Witness::SecondWriteAccepted => (self.writes < 2).then_some("writes"),
             Witness::Renewed => (!renews(self)).then_some("renewal"),
         }
+    }
+}
+
+impl Settings {
+    /// Whether every grant comes too late: its validity is no longer than the quickest way to a quorum.
+    fn is_never_valid(&self) -> bool {
+        let trips = match self.visit {
+            Visit::InOrder => u32::from(self.policy().quorum),
+            Visit::AllAtOnce => 1,
+        };
+        let margin = if self.holder == Holder::Clocked { self.margin.0 } else { 0 };
+        let quickest = 2 * self.latency.least.0 * trips;
+        let counts = self.validity == Validity::FromSending;
+        counts && tells_a_ttl(self) && validity(self).is_some_and(|ticks| ticks <= quickest + margin)
     }
 }
 

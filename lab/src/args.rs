@@ -1,0 +1,297 @@
+//! What the flags mean, together and in this surrounding.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use check::Limits;
+use check::scenario::{Named, Property};
+use clap::ColorChoice;
+
+use crate::cli::{self, Format, Globals, When};
+use crate::failure::{Failure, shown};
+use crate::quote::quoted;
+
+/// The columns where there is no terminal.
+const WIDTH: usize = 80;
+/// Lines that are longer are hard to read.
+const WIDEST: usize = 100;
+
+/// How everything is printed.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled {
+    /// The columns.
+    pub(crate) width: usize,
+    /// Whether somebody said how wide lines may be: a terminal, or a flag.
+    pub(crate) is_width_known: bool,
+    /// Whether results have colours.
+    pub(crate) colour: bool,
+    /// Whether diagnostics have colours.
+    pub(crate) colour_on_stderr: bool,
+    /// Whether only ASCII is used.
+    pub(crate) ascii: bool,
+    /// Whether only the verdicts are printed.
+    pub(crate) quiet: bool,
+    /// Whether more is printed.
+    pub(crate) verbose: bool,
+    /// Whether progress is shown.
+    pub(crate) progress: bool,
+}
+
+impl Settled {
+    /// From the flags, the environment and the terminal.
+    pub(crate) fn new(globals: &Globals) -> Self {
+        let stderr = io::stderr().is_terminal();
+        let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+        let width = globals.width.map(usize::from).or(terminal.map(|width| width.clamp(40, WIDEST)));
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_dumb = set("TERM").is_some_and(|term| term == "dumb");
+        let colour = |is_terminal: bool| match globals.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto if set("NO_COLOR").is_some() => false,
+            When::Auto if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+            When::Auto if set("CLICOLOR").is_some_and(|value| value == "0") => false,
+            When::Auto => is_terminal && !is_dumb,
+        };
+        Self {
+            width: width.unwrap_or(WIDTH),
+            is_width_known: width.is_some(),
+            colour: colour(io::stdout().is_terminal()),
+            colour_on_stderr: colour(stderr),
+            ascii: globals.ascii,
+            quiet: globals.quiet,
+            verbose: globals.verbose,
+            progress: stderr && !is_dumb && !globals.quiet,
+        }
+    }
+}
+
+/// The arguments of `lab check`.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckArgs {
+    /// The scenarios; none: all of the catalogue.
+    pub(crate) targets: Vec<String>,
+    /// What is changed in them.
+    pub(crate) changes: Changes,
+    /// How to check.
+    pub(crate) limits: Limits,
+    /// How long at most.
+    pub(crate) timeout: Option<Duration>,
+    /// With how much memory at most.
+    pub(crate) memory: Option<u64>,
+    /// Whether to compare with what is expected.
+    pub(crate) expect: bool,
+    /// The form of the output.
+    pub(crate) format: Format,
+    /// Where the trace is written.
+    pub(crate) trace_out: Option<TraceFile>,
+}
+
+/// What the command line changes in a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// `--set`, in order.
+    pub(crate) set: Vec<String>,
+    /// `--faults`.
+    pub(crate) faults: Option<String>,
+    /// `--grain`.
+    pub(crate) grain: Option<&'static str>,
+}
+
+/// A file for a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TraceFile {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// What is written into it.
+    pub(crate) form: TraceForm,
+}
+
+/// The form of a trace in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TraceForm {
+    /// As on a terminal, without colours.
+    Text,
+    /// JSON.
+    Json,
+}
+
+impl CheckArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Check) -> Result<Self, Failure> {
+        let engine = match raw.engine {
+            cli::Engine::Levels => check::Engine::Levels,
+            cli::Engine::Stateright => check::Engine::Stateright,
+        };
+        if engine == check::Engine::Stateright {
+            refuse_for_stateright(&raw)?;
+        }
+        let threads = raw.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let mut properties = raw.property;
+        properties.sort();
+        properties.dedup();
+        let limits = Limits {
+            engine,
+            threads,
+            max_states: raw.max_states,
+            max_depth: raw.max_depth,
+            properties: (!properties.is_empty()).then_some(properties),
+            every_violation: raw.all_violations,
+        };
+        let grain = raw.grain.map(|grain| match grain {
+            cli::Grain::Auto => "auto",
+            cli::Grain::Message => "message",
+            cli::Grain::Exchange => "exchange",
+        });
+        let faults = (!raw.faults.is_empty()).then(|| raw.faults.join(","));
+        Ok(Self {
+            targets: raw.targets,
+            changes: Changes { set: raw.set, faults, grain },
+            limits,
+            timeout: raw.timeout,
+            memory: raw.memory,
+            expect: raw.expect,
+            format: raw.format,
+            trace_out: raw.trace_out.map(trace_file).transpose()?,
+        })
+    }
+}
+
+impl Changes {
+    /// The flags that say the same.
+    pub(crate) fn flags(&self) -> String {
+        let set = self.set.iter().map(|assignment| format!(" --set {}", quoted(assignment)));
+        let faults = self.faults.iter().map(|faults| format!(" --faults {}", quoted(faults)));
+        let grain = self.grain.iter().map(|grain| format!(" --grain {grain}"));
+        set.chain(faults).chain(grain).collect()
+    }
+}
+
+/// What stateright's search cannot do.
+fn refuse_for_stateright(raw: &cli::Check) -> Result<(), Failure> {
+    if let Some(property) = raw.property.iter().find(|property| Property::is_about_the_graph(**property)) {
+        return Err(Failure::usage(format!(
+            "--engine stateright: it cannot decide {}, which needs the whole graph\n  help: use --engine levels",
+            property.name()
+        )));
+    }
+    let flags = [
+        ("--timeout", raw.timeout.is_some()),
+        ("--memory", raw.memory.is_some()),
+        ("--all-violations", raw.all_violations),
+    ];
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "--engine stateright: it does not know {flag}\n  help: use --engine levels, or leave {flag} out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A file for a trace. What can be known to fail before the search is told before it.
+fn trace_file(path: PathBuf) -> Result<TraceFile, Failure> {
+    let name = shown(&path.to_string_lossy());
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    let form = match extension.as_deref() {
+        Some("txt") => TraceForm::Text,
+        Some("json") => TraceForm::Json,
+        Some(_) | None => {
+            let problem = format!("--trace-out: expected a file that ends in .txt or .json, found {name}");
+            return Err(Failure::usage(problem));
+        }
+    };
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let folder = shown(&folder.to_string_lossy());
+        return Err(Failure::input(format!("--trace-out: cannot write {name}: there is no folder {folder}")));
+    }
+    if path.is_dir() {
+        return Err(Failure::input(format!("--trace-out: cannot write {name}: it is a folder")));
+    }
+    Ok(TraceFile { path, form })
+}
+
+/// What clap is told about colours: it prints before the flags are known.
+pub(crate) fn colour_of_clap(arguments: &[OsString]) -> ColorChoice {
+    let arguments: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let values = arguments.iter().enumerate().filter_map(|(at, argument)| match argument.as_ref() {
+        "--color" | "--colour" => arguments.get(at + 1).map(AsRef::as_ref),
+        argument => argument.strip_prefix("--color=").or_else(|| argument.strip_prefix("--colour=")),
+    });
+    match values.last() {
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        Some(_) | None => ColorChoice::Auto,
+    }
+}
+
+/// A time such as `10`, `10s`, `2m`, `1.5h` or `500ms`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a time such as 10s, 2m or 1h".to_owned();
+    let (number, unit) = split(text);
+    let seconds = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(expected()),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| expected())? * seconds;
+    let duration = Duration::try_from_secs_f64(seconds).map_err(|_| expected())?;
+    if duration.is_zero() { Err("expected a time of more than nothing".to_owned()) } else { Ok(duration) }
+}
+
+/// A number of bytes such as `1000000`, `500M` or `2G`, in powers of 1024.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let expected = || "expected a number of bytes such as 500M or 2G".to_owned();
+    let (number, unit) = split(text);
+    let unit = unit.to_ascii_lowercase();
+    let unit = unit.strip_suffix("ib").or_else(|| unit.strip_suffix('b')).unwrap_or(&unit);
+    let power = ["", "k", "m", "g", "t"].iter().position(|known| *known == unit).ok_or_else(expected)?;
+    let number = number.parse::<f64>().map_err(|_| expected())?;
+    let bytes = number * 1024f64.powi(power as i32);
+    // 2^53: the greatest up to which every number of bytes is exact.
+    if !(1.0..=9_007_199_254_740_992.0).contains(&bytes) {
+        return Err(expected());
+    }
+    Ok(bytes as u64)
+}
+
+/// A number and its unit.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, duration};
+    use std::time::Duration;
+
+    #[test]
+    fn times_have_units() {
+        let good = [("10", 10_000), ("10s", 10_000), ("2m", 120_000), ("1.5 h", 5_400_000), ("500ms", 500)];
+        for (text, milliseconds) in good {
+            assert_eq!(duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "s", "-1", "0", "1d", "1.2.3", "NaN", "inf", "99999999999999999999999999h"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        let good = [("1000", 1000), ("1k", 1024), ("500M", 500 << 20), ("2GiB", 2 << 30), ("1.5g", 3 << 29)];
+        for (text, number) in good {
+            assert_eq!(bytes(text), Ok(number), "{text}");
+        }
+        for text in ["", "G", "-1", "0", "2X", "1e9", "999999999T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The flags as they are typed. What they mean together is decided in [`args`](crate::args).
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use check::scenario::{Named, Property};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use crate::args::{bytes, duration};
+
+/// The most threads that somebody may ask for.
+const MAX_THREADS: u16 = 512;
+
+const AFTER: &str = "\
+Begin with:
+  lab check redlock         what Redlock survives, and the shortest way to break it
+  lab list                  the scenarios that come with the lab
+  lab show redlock          one of them, with every knob explained
+  lab check my-lock.toml    a lock of your own";
+
+const AFTER_CHECK: &str = "\
+Exit codes, of several the first that applies:
+  70  a bug of the lab
+   2  wrong usage
+   1  input, output or a bad file
+  31  with --expect: a violation that is not expected
+  30  with --expect: an expected violation is absent
+  12  a safety property is violated
+  11  deadlock: no-orphan or deadlock-free is violated
+  20  inconclusive: a limit was hit
+  21  vacuous: nothing is violated, but a witness was never reached
+   0  everything asked for holds; with --expect: all as expected
+
+With --expect, 12 and 11 do not occur: an expected violation is no failure.";
+
+/// A deterministic model checker and teaching workbench for distributed locks.
+#[derive(Debug, Parser)]
+#[command(name = "lab", version, about, after_help = AFTER, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The flags of every command.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Globals {
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", visible_alias = "colour", help_heading = "Output")]
+    pub(crate) color: When,
+    /// Use nothing but ASCII characters
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) ascii: bool,
+    /// Print as if for a terminal this wide [default: that of the terminal, or 80]
+    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=400), help_heading = "Output")]
+    pub(crate) width: Option<u16>,
+    /// Print the verdicts only: no progress, no trace, no hints
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print more: all witnesses, what each step changed, how likely a hash collision was
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the scenarios that come with the lab
+    List(List),
+    /// Show a scenario: its file, every knob explained, and what it expects
+    Show(Show),
+    /// Check scenarios exhaustively and show the shortest counterexample
+    Check(Box<Check>),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print a man page
+    Man {
+        /// The command that it is about [default: all of lab]
+        #[arg(value_parser = ["list", "show", "check", "completions", "man"])]
+        command: Option<String>,
+    },
+}
+
+/// The flags of `lab list`.
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// The flags of `lab show`.
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// The name of a scenario that comes with the lab, or a file
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: String,
+}
+
+/// The flags of `lab check`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_CHECK)]
+pub(crate) struct Check {
+    /// Scenarios: names from `lab list`, or files
+    #[arg(value_name = "NAME|FILE", required_unless_present = "all", value_hint = ValueHint::FilePath)]
+    pub(crate) targets: Vec<String>,
+    /// Check every scenario that comes with the lab
+    #[arg(long, conflicts_with = "targets")]
+    pub(crate) all: bool,
+
+    /// Turn a knob; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to check")]
+    pub(crate) set: Vec<String>,
+    /// Allow these faults instead of those of the scenario, such as pause=1,restart=1, or none
+    #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
+    pub(crate) faults: Vec<String>,
+    /// Ask for this property only; may be given several times
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',', value_parser = property(), hide_possible_values = false, help_heading = "What to check")]
+    pub(crate) property: Vec<Property>,
+    /// How much happens in one step [default: as the scenario says]
+    #[arg(long, help_heading = "What to check")]
+    pub(crate) grain: Option<Grain>,
+    /// Compare with the verdicts that the scenario expects; exit with 0 if all match
+    #[arg(long, help_heading = "What to check")]
+    pub(crate) expect: bool,
+    /// Report every violating state, not only the first of each property
+    #[arg(long, conflicts_with = "all", help_heading = "What to check")]
+    pub(crate) all_violations: bool,
+
+    /// Which explorer searches
+    #[arg(long, value_name = "ENGINE", default_value = "levels", help_heading = "How to search")]
+    pub(crate) engine: Engine,
+    /// On how many threads; it never changes what comes out [default: all processors]
+    #[arg(long, value_name = "N", value_parser = threads(), help_heading = "How to search")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Visit at most so many states in each check
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "How to search")]
+    pub(crate) max_states: Option<u64>,
+    /// Take at most so many steps in each check
+    #[arg(long, value_name = "N", help_heading = "How to search")]
+    pub(crate) max_depth: Option<u32>,
+    /// Stop each check after so long: 10, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How to search")]
+    pub(crate) timeout: Option<Duration>,
+    /// Stop each check when it occupies so many bytes: 500M, 2G
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "How to search")]
+    pub(crate) memory: Option<u64>,
+
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Write the trace that is shown into this file, as text (.txt) or JSON (.json)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) trace_out: Option<PathBuf>,
+}
+
+/// The form of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// To read
+    Text,
+    /// For programs; lab/SCHEMA.md describes it
+    Json,
+}
+
+/// Which explorer searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// Level by level: the shortest counterexamples, the same on any number of threads
+    Levels,
+    /// The breadth-first search of the crate stateright, to compare with; it knows no graph properties
+    Stateright,
+}
+
+/// How much happens in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Grain {
+    /// An exchange is one step where nothing can fall between a request and its reply
+    Auto,
+    /// Request and reply are steps of their own
+    Message,
+    /// Request and reply are one step
+    Exchange,
+}
+
+fn property() -> impl TypedValueParser<Value = Property> {
+    let names = Property::WORDS.iter().map(|word| clap::builder::PossibleValue::new(word.name).help(word.says));
+    PossibleValuesParser::new(names).try_map(|name| Property::named(&name).ok_or("no property"))
+}
+
+fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
+    clap::value_parser!(u16)
+        .range(1..=i64::from(MAX_THREADS))
+        .try_map(|count| NonZeroUsize::new(usize::from(count)).ok_or("none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+
+    #[test]
+    fn the_flags_fit_together() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+}

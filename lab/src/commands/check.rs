@@ -1,0 +1,335 @@
+//! `lab check`: plans the checks, runs them, and hands what was found to a view.
+
+use std::fs;
+use std::time::Duration;
+
+use check::explore::Cut;
+use check::scenario::{KNOBS, Named, Property, Scenario};
+use check::{Ending, Engine, PropertyReport, Report};
+use trace::Trace;
+
+use crate::args::{CheckArgs, Settled, TraceForm};
+use crate::cli::Format;
+use crate::exit::Exit;
+use crate::expectation::{Mismatch, mismatches};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::monitor::Watch;
+use crate::output::{Output, tell};
+use crate::quote::quoted;
+use crate::render;
+use crate::target::Target;
+
+/// One check to do: a scenario, or a row of a sheet.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// What the scenario was called by.
+    pub(crate) called: String,
+    /// The title of the row, if it is one.
+    pub(crate) row: Option<String>,
+    /// The flags that make of the scenario what is checked, with a space before each.
+    flags: String,
+    /// What is checked.
+    pub(crate) scenario: Scenario,
+}
+
+impl Plan {
+    /// The command that checks one property of it.
+    pub(crate) fn command(&self, property: Property) -> String {
+        format!("lab check {}{} --property {}", quoted(&self.called), self.flags, property.name())
+    }
+
+    /// Its name among others.
+    pub(crate) fn name(&self) -> String {
+        match &self.row {
+            Some(row) => format!("{}: {row}", self.called),
+            None => self.called.clone(),
+        }
+    }
+}
+
+/// A check that was done.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// What was checked.
+    pub(crate) plan: Plan,
+    /// What came out.
+    pub(crate) report: Report,
+    /// How long it took.
+    pub(crate) elapsed: Duration,
+    /// Where it is not as expected; none if nobody asked.
+    pub(crate) mismatches: Option<Vec<Mismatch>>,
+}
+
+impl Run {
+    /// What it comes to.
+    pub(crate) fn exit(&self) -> Exit {
+        match &self.mismatches {
+            Some(mismatches) => Exit::first(mismatches.iter().map(|m| m.exit())),
+            None => Exit::of(&self.report),
+        }
+    }
+
+    /// The properties that are violated, each with its shortest trace.
+    pub(crate) fn violated(&self) -> impl Iterator<Item = (&PropertyReport, &Trace)> {
+        self.report.properties.iter().filter_map(|p| p.trace().map(|trace| (p, trace)))
+    }
+
+    /// Whether the scenario as it stands in its file expects this violation.
+    pub(crate) fn teaches(&self, property: Property) -> bool {
+        let scenario = &self.plan.scenario;
+        !scenario.is_overridden() && scenario.expected(property) == Some(check::scenario::Verdict::Violated)
+    }
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Findings {
+    /// The sheet, if it is one.
+    pub(crate) sheet: Option<Scenario>,
+    /// What was done, in order.
+    pub(crate) runs: Vec<Run>,
+    /// What was not begun, because of Ctrl-C.
+    pub(crate) not_run: Vec<Plan>,
+    /// What it comes to.
+    pub(crate) exit: Exit,
+}
+
+impl Findings {
+    /// The violation whose trace is shown: the first, or under `--expect` the first that is not expected.
+    pub(crate) fn shown(&self) -> Option<(&Run, &PropertyReport, &Trace)> {
+        self.runs.iter().find_map(|run| {
+            let is_shown = |property: Property| match &run.mismatches {
+                Some(mismatches) => mismatches.iter().any(|m| m.property == property),
+                None => true,
+            };
+            let (p, trace) = run.violated().find(|(p, _)| is_shown(p.property))?;
+            Some((run, p, trace))
+        })
+    }
+}
+
+/// How the findings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Single,
+    Sheet,
+    Lines,
+}
+
+/// Checks what is asked for.
+pub(crate) fn run(args: &CheckArgs, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
+    let targets = targets(args)?;
+    let plans = plans(&targets, args)?;
+    let view = match targets.as_slice() {
+        [one] if !args.targets.is_empty() => {
+            if one.scenario.rows.is_empty() { View::Single } else { View::Sheet }
+        }
+        _ => View::Lines,
+    };
+    interrupt::listen(args.limits.engine == Engine::Levels);
+    let lines = (view == View::Lines && args.format == Format::Text).then(|| render::lines::Lines::new(&plans));
+    let mut findings = Findings { sheet: None, runs: Vec::new(), not_run: Vec::new(), exit: Exit::Holds };
+    if view == View::Sheet {
+        findings.sheet = targets.into_iter().next().map(|target| target.scenario);
+    }
+    let total = plans.len();
+    let mut plans = plans.into_iter().enumerate();
+    for (number, plan) in plans.by_ref() {
+        let label = match total {
+            1 => plan.name(),
+            _ => format!("[{}/{total}] {}", number + 1, plan.name()),
+        };
+        let run = done(plan, label, args, settled)?;
+        let is_interrupted = run.report.ending == Ending::Cut(Cut::Interrupted);
+        if let Some(lines) = &lines {
+            output.put(&lines.line(&run, settled))?;
+        }
+        findings.runs.push(run);
+        if is_interrupted || interrupt::is_interrupted() || output.is_closed() {
+            break;
+        }
+    }
+    findings.not_run = plans.map(|(_, plan)| plan).collect();
+    let cut_short = (!findings.not_run.is_empty()).then_some(Exit::Inconclusive);
+    findings.exit = Exit::first(findings.runs.iter().map(Run::exit).chain(cut_short));
+    let written = write_trace(&findings, args, settled);
+    if let Err(failure) = &written {
+        findings.exit = findings.exit.min(failure.exit());
+    }
+    output.put(&match (args.format, view) {
+        (Format::Json, View::Single) => render::json::single(&findings, args),
+        (Format::Json, View::Sheet | View::Lines) => render::json::several(&findings, args),
+        (Format::Text, View::Single) => render::single::text(&findings, args, settled),
+        (Format::Text, View::Sheet) => render::sheet::text(&findings, args, settled),
+        (Format::Text, View::Lines) => render::lines::end(&findings, args, settled),
+    })?;
+    if let Err(failure) = written {
+        failure.report(settled);
+    }
+    Ok(findings.exit)
+}
+
+/// Says in JSON as well that nothing came of it.
+pub(crate) fn explain(failure: &Failure, format: Format, output: &mut Output) {
+    if format == Format::Json {
+        // It is told on stderr anyway.
+        let _ = output.put(&render::json::failure(failure));
+    }
+}
+
+/// The scenarios, with everything that is wrong with any of them.
+fn targets(args: &CheckArgs) -> Result<Vec<Target>, Failure> {
+    if args.targets.is_empty() {
+        return all_of(Target::all()?.into_iter().map(|mut target| {
+            target.change(&args.changes)?;
+            Ok(target)
+        }));
+    }
+    all_of(args.targets.iter().map(|called| {
+        let mut target = Target::find(called)?;
+        target.change(&args.changes)?;
+        Ok(target)
+    }))
+}
+
+/// All of them, or everything that is wrong.
+fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+    let mut good = Vec::new();
+    let mut bad: Option<Failure> = None;
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(failure) => {
+                bad = Some(match bad.take() {
+                    Some(before) => before.and(failure),
+                    None => failure,
+                });
+            }
+        }
+    }
+    match bad {
+        Some(failure) => Err(failure),
+        None => Ok(good),
+    }
+}
+
+/// The checks to do. Whatever is refused is refused before the first.
+fn plans(targets: &[Target], args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
+    let plans: Vec<Plan> = targets.iter().flat_map(|target| plans_of(target, args)).collect();
+    let grain = args.changes.grain.map(|_| ("--grain", "world.grain"));
+    let several = targets.len() > 1;
+    all_of(plans.iter().map(|plan| match plan.scenario.resolve() {
+        Ok(_) => Ok(()),
+        Err(errors) => Err(match Failure::scenario(&errors, grain) {
+            Failure::Usage(messages) if several => {
+                Failure::Usage(messages.into_iter().map(|m| format!("{}: {m}", plan.name())).collect())
+            }
+            failure => failure,
+        }),
+    }))?;
+    if args.expect {
+        all_of(plans.iter().map(|plan| match plan.scenario.expect.is_empty() {
+            false => Ok(()),
+            true => Err(Failure::input(format!(
+                "{}: --expect: the scenario expects nothing\n  help: say in its section [expect] what should come out, \
+                 such as mutual-exclusion = \"holds\"",
+                crate::failure::shown(&plan.name())
+            ))),
+        }))?;
+    }
+    decidable(plans, args)
+}
+
+fn plans_of(target: &Target, args: &CheckArgs) -> Vec<Plan> {
+    let base = &target.scenario;
+    let flags = args.changes.flags();
+    let called = target.called.clone();
+    if base.rows.is_empty() {
+        return vec![Plan { called, row: None, flags, scenario: base.clone() }];
+    }
+    let row = |(row, scenario): (&check::scenario::Row, Scenario)| {
+        let set = KNOBS.iter().filter(|knob| row.set.contains(&knob.key));
+        let set: String =
+            set.map(|k| format!(" --set {}", quoted(&format!("{}={}", k.key, typed(&k.get(&row.settings)))))).collect();
+        let faults: Vec<_> =
+            scenario.faults.kinds().map(|f| format!("{}={}", f.name(), scenario.faults.get(f))).collect();
+        let faults = if faults.is_empty() { "none".to_owned() } else { faults.join(",") };
+        let flags = format!("{flags}{set} --faults {faults}");
+        Plan { called: called.clone(), row: Some(row.title.clone()), flags, scenario }
+    };
+    base.rows.iter().zip(base.expand()).map(row).collect()
+}
+
+/// A value of TOML as it may be typed after `--set`.
+fn typed(value: &str) -> String {
+    if let Some(word) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return word.to_owned();
+    }
+    match value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(list) if !list.contains('[') => list.replace(' ', ""),
+        Some(_) | None => value.to_owned(),
+    }
+}
+
+/// Leaves out the checks of which nothing that is asked for can be decided; if it is all of them, says why.
+fn decidable(plans: Vec<Plan>, args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
+    let Some(asked) = &args.limits.properties else { return Ok(plans) };
+    let is_decidable = |plan: &Plan| asked.iter().any(|p| plan.scenario.undecidable(*p).is_none());
+    let first = plans.first().cloned();
+    let plans: Vec<_> = if let [one] = plans.as_slice() {
+        let all = asked.iter().all(|p| one.scenario.undecidable(*p).is_none());
+        if all { plans } else { Vec::new() }
+    } else {
+        plans.into_iter().filter(is_decidable).collect()
+    };
+    let reason = first.filter(|_| plans.is_empty()).and_then(|plan| {
+        let (property, rule) = asked.iter().find_map(|p| Some((*p, plan.scenario.undecidable(*p)?)))?;
+        let (name, instead) = (property.name(), rule.instead);
+        let name_of_plan = crate::failure::shown(&plan.name());
+        Some(format!("--property {name}: {name_of_plan}: {}\n  help: {instead}", rule.reason))
+    });
+    match reason {
+        Some(reason) => Err(Failure::usage(reason)),
+        None => Ok(plans),
+    }
+}
+
+/// Does one check.
+fn done(plan: Plan, label: String, args: &CheckArgs, settled: &Settled) -> Result<Run, Failure> {
+    let mut watch = Watch::new(settled.progress.then_some(label), args.timeout, args.memory);
+    let report = check::check(&plan.scenario, &args.limits, &mut watch);
+    let elapsed = watch.end();
+    let report = report.map_err(|errors| Failure::scenario(&errors, None))?;
+    let mismatches = args.expect.then(|| mismatches(&plan.scenario, &report));
+    Ok(Run { plan, report, elapsed, mismatches })
+}
+
+/// Writes the trace that is shown, if there is one.
+fn write_trace(findings: &Findings, args: &CheckArgs, settled: &Settled) -> Result<(), Failure> {
+    let Some(file) = &args.trace_out else { return Ok(()) };
+    let path = crate::failure::shown(&file.path.to_string_lossy());
+    let Some((_, _, trace)) = findings.shown() else {
+        if !settled.quiet {
+            tell(&format!("{path} is not written: there is no trace to show\n"));
+        }
+        return Ok(());
+    };
+    let text = match file.form {
+        TraceForm::Json => trace::render::json::to_json(trace),
+        TraceForm::Text => {
+            let style = trace::render::terminal::Style {
+                width: settled.width,
+                colour: false,
+                ascii: settled.ascii,
+                changes: settled.verbose,
+            };
+            trace::render::terminal::render(trace, &style)
+        }
+    };
+    fs::write(&file.path, text).map_err(|error| Failure::io("write", &file.path, &error))?;
+    if !settled.quiet {
+        tell(&format!("The trace is in {path}\n"));
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What each command does.
+
+pub(crate) mod check;
+mod list;
+mod show;
+
+use clap::CommandFactory;
+
+use crate::args::{CheckArgs, Settled};
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Runs a command.
+pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        Command::List(list) => list::run(&list, settled, output),
+        Command::Show(show) => show::run(&show, settled, output),
+        Command::Check(raw) => {
+            let format = raw.format;
+            let done = CheckArgs::new(*raw).and_then(|args| check::run(&args, settled, output));
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "lab", &mut text);
+            output.put(&String::from_utf8_lossy(&text))?;
+            Ok(Exit::Holds)
+        }
+        Command::Man { command } => {
+            output.put(&manual(command.as_deref()))?;
+            Ok(Exit::Holds)
+        }
+    }
+}
+
+/// The man page of a command, or of all.
+fn manual(command: Option<&str>) -> String {
+    let mut all = Cli::command();
+    all.build();
+    let page = command.and_then(|name| all.find_subcommand(name).cloned()).unwrap_or(all);
+    let mut text = Vec::new();
+    // Nothing can go wrong with writing into memory.
+    let _ = clap_mangen::Man::new(page).render(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}

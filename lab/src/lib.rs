@@ -1,0 +1,82 @@
+//! Lock Lab on the command line: lists, explains and checks lock scenarios.
+//!
+//! [`run`] is the whole program. The road of `lab check`: raw flags (`cli`) → resolved arguments (`args`) → scenarios
+//! (`target`) → planned checks and their reports (`commands::check`) → a view of them (`render`) and an exit code
+//! (`exit`). Results go to stdout, everything else to stderr.
+//!
+//! # Exit codes
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | everything asked for holds, exhaustively, and every witness was reached; with `--expect`: all as expected |
+//! | 11 | the lock can stay taken for ever, or a client stuck: `no-orphan` or `deadlock-free` is violated |
+//! | 12 | a safety property is violated |
+//! | 20 | inconclusive: a limit was hit |
+//! | 21 | vacuous: nothing is violated, but a witness was never reached |
+//! | 30 | with `--expect`: an expected violation is absent |
+//! | 31 | with `--expect`: there is a violation that is not expected |
+//! | 1 | input, output or a bad file |
+//! | 2 | wrong usage |
+//! | 70 | a bug of the lab |
+//! | 130 | ended by a second Ctrl-C |
+//!
+//! Of several, the first that applies of 70, 2, 1, 12, 11, 20, 21, 0; with `--expect`, of 70, 2, 1, 31, 30, 20, 21, 0:
+//! a violation that nobody expected is the more urgent news.
+//!
+//! The JSON that `lab check --format json` prints is described in `lab/SCHEMA.md`.
+
+mod args;
+mod cli;
+mod commands;
+mod exit;
+mod expectation;
+mod failure;
+mod guard;
+mod interrupt;
+mod monitor;
+mod output;
+mod quote;
+mod render;
+mod target;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::args::Settled;
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Runs the command line, the name of the program included, and gives the exit code.
+///
+/// Never panics: a panic inside becomes the exit code 70.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let command = Cli::command().color(args::colour_of_clap(&arguments));
+    let cli = match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return misread(&error),
+    };
+    let settled = Settled::new(&cli.globals);
+    let mut output = Output::default();
+    let done = guard::guarded(|| commands::run(cli.command, &settled, &mut output));
+    let exit = match done.unwrap_or_else(|bug| Err(Failure::Bug(bug))) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            failure.report(&settled);
+            failure.exit()
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+/// What clap says: help and version on stdout, errors on stderr.
+fn misread(error: &clap::Error) -> ExitCode {
+    // Nobody is there to read it if it cannot be printed.
+    let _ = error.print();
+    let was_asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    ExitCode::from(if was_asked { Exit::Holds } else { Exit::Usage }.code())
+}

@@ -1,0 +1,15 @@
+//! What is printed. A view reads what was found, and decides nothing.
+
+mod counts;
+mod finish;
+pub(crate) mod json;
+pub(crate) mod lines;
+pub(crate) mod list;
+mod page;
+pub(crate) mod sheet;
+pub(crate) mod show;
+mod signs;
+pub(crate) mod single;
+
+pub(crate) use counts::grouped;
+pub(crate) use page::Paint;

@@ -1,0 +1,295 @@
+//! Lines of painted text, and a page of them.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::signs::Signs;
+use crate::args::Settled;
+
+/// What a piece of a line is, which decides its colour. Only the eight basic colours, which every theme makes legible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Paint {
+    /// Text.
+    #[default]
+    Plain,
+    /// A title.
+    Strong,
+    /// There if you look for it.
+    Faint,
+    /// It holds.
+    Good,
+    /// It is violated.
+    Bad,
+    /// It is not known.
+    Doubt,
+    /// Something to type.
+    Command,
+}
+
+impl Paint {
+    /// The parameters of "select graphic rendition".
+    fn sgr(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "1",
+            Self::Faint => "2",
+            Self::Good => "32",
+            Self::Bad => "1;31",
+            Self::Doubt => "33",
+            Self::Command => "36",
+        }
+    }
+
+    /// The text, painted if there are colours.
+    pub(crate) fn on(self, colour: bool, text: &str) -> String {
+        // A space looks the same in every colour.
+        if colour && self != Self::Plain && !text.trim().is_empty() {
+            format!("\u{1b}[{}m{text}\u{1b}[0m", self.sgr())
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// Pieces of text side by side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    pieces: Vec<(Paint, String)>,
+}
+
+impl Line {
+    /// A line of one piece.
+    pub(super) fn of(paint: Paint, text: &str) -> Self {
+        Self::default().with(paint, text)
+    }
+
+    /// The line with more text at its end.
+    pub(super) fn with(mut self, paint: Paint, text: &str) -> Self {
+        self.push(paint, text);
+        self
+    }
+
+    /// Adds text at the end.
+    pub(super) fn push(&mut self, paint: Paint, text: &str) {
+        self.pieces.push((paint, text.to_owned()));
+    }
+
+    /// Adds spaces until the line is `width` columns wide.
+    pub(super) fn pad(&mut self, width: usize) {
+        let missing = width.saturating_sub(self.width());
+        self.push(Paint::Plain, &" ".repeat(missing));
+    }
+
+    /// Adds text that ends at column `end`.
+    pub(super) fn push_right(&mut self, paint: Paint, text: &str, end: usize) {
+        self.pad(end.saturating_sub(text.width()));
+        self.push(paint, text);
+    }
+
+    /// The columns that it takes.
+    pub(super) fn width(&self) -> usize {
+        self.pieces.iter().map(|(_, text)| text.width()).sum()
+    }
+
+    /// The line as text, without spaces at its end.
+    fn write(mut self, colour: bool, out: &mut String) {
+        while let Some((_, text)) = self.pieces.last_mut() {
+            text.truncate(text.trim_end().len());
+            if !text.is_empty() {
+                break;
+            }
+            self.pieces.pop();
+        }
+        for (paint, text) in &self.pieces {
+            out.push_str(&paint.on(colour, text));
+        }
+        out.push('\n');
+    }
+}
+
+/// What is written so far, and how.
+pub(super) struct Page<'a> {
+    pub(super) settled: &'a Settled,
+    pub(super) signs: &'static Signs,
+    out: String,
+}
+
+impl<'a> Page<'a> {
+    pub(super) fn new(settled: &'a Settled) -> Self {
+        Self { settled, signs: Signs::of(settled.ascii), out: String::new() }
+    }
+
+    /// The columns.
+    pub(super) fn width(&self) -> usize {
+        self.settled.width
+    }
+
+    /// What was written.
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    /// Text that is laid out already.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// A line.
+    pub(super) fn line(&mut self, line: Line) {
+        line.write(self.settled.colour, &mut self.out);
+    }
+
+    /// An empty line.
+    pub(super) fn gap(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// Foreign text as it may go to a terminal: one line, no control characters, ASCII if asked for.
+    pub(super) fn clean(&self, text: &str) -> String {
+        clean(text, self.settled.ascii)
+    }
+
+    /// A text that is broken at spaces, each line behind `indent` columns.
+    pub(super) fn prose(&mut self, paint: Paint, indent: usize, text: &str) {
+        self.hanging(Line::default(), paint, indent, text);
+    }
+
+    /// A text behind a head, its further lines below its first, at column `at`.
+    pub(super) fn hanging(&mut self, head: Line, paint: Paint, at: usize, text: &str) {
+        let mut head = Some(head);
+        for text in wrap(&self.clean(text), self.width().saturating_sub(at)) {
+            let mut line = head.take().unwrap_or_default();
+            line.pad(at);
+            line.push(paint, &text);
+            self.line(line);
+        }
+    }
+
+    /// A key and its value.
+    pub(super) fn field(&mut self, key: &str, value: &str) {
+        self.hanging(Line::of(Paint::Faint, &format!("  {key}")), Paint::Plain, 12, value);
+    }
+
+    /// A line across the page with a title in it.
+    pub(super) fn rule(&mut self, title: &str) {
+        let title = self.clean(title);
+        let rule = |columns: usize| self.signs.rule.repeat(columns);
+        let mut line = Line::of(Paint::Faint, &rule(2)).with(Paint::Strong, &format!(" {title} "));
+        let rest = self.width().saturating_sub(line.width());
+        line.push(Paint::Faint, &rule(rest));
+        self.line(line);
+    }
+
+    /// A command to type. It is never broken, so that it can be copied.
+    pub(super) fn command(&mut self, command: &str) {
+        let line = Line::of(Paint::Plain, "  ").with(Paint::Command, &clean(command, false));
+        self.line(line);
+    }
+}
+
+/// The columns that a text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// One line without control characters or signs that turn the direction of writing.
+pub(super) fn clean(text: &str, ascii: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_whitespace() {
+            out.push(' ');
+        } else if is_hidden(c) {
+            out.push(if ascii { '?' } else { char::REPLACEMENT_CHARACTER });
+        } else if ascii && !c.is_ascii() {
+            out.push_str(spelled(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether a character steers a terminal, or cannot be seen.
+pub(super) fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c), 0xad | 0x61c | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f | 0xfeff)
+}
+
+fn spelled(c: char) -> &'static str {
+    match c {
+        '→' => "->",
+        '←' => "<-",
+        '–' | '—' | '‐' | '‑' | '−' | '─' => "-",
+        '…' => "...",
+        '‘' | '’' => "'",
+        '“' | '”' => "\"",
+        '·' | '•' => "*",
+        '×' => "x",
+        '≤' => "<=",
+        '≥' => ">=",
+        '≠' => "!=",
+        '±' => "+-",
+        _ => "?",
+    }
+}
+
+/// Breaks a text at spaces into lines of at most `width` columns; a longer word breaks where it must.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    // Two columns hold any single character.
+    let width = width.max(2);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        if used > 0 && used + 1 + word.width() <= width {
+            push(&mut lines, ' ');
+            used += 1;
+        } else if used > 0 {
+            lines.push(String::new());
+            used = 0;
+        }
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            if used + wide > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            push(&mut lines, c);
+            used += wide;
+        }
+    }
+    lines
+}
+
+fn push(lines: &mut [String], c: char) {
+    if let Some(line) = lines.last_mut() {
+        line.push(c);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_at_spaces_and_never_overflow() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("abcdef", 4), ["abcd", "ef"]);
+        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+    }
+
+    #[test]
+    fn foreign_text_cannot_steer_the_terminal() {
+        assert_eq!(clean("a\u{1b}[31m\nb\u{202e}", false), "a\u{fffd}[31m b\u{fffd}");
+        assert_eq!(clean("a → ü…", true), "a -> ?...");
+    }
+
+    #[test]
+    fn a_line_pads_and_paints() {
+        let mut line = Line::of(Paint::Bad, "✗");
+        line.pad(4);
+        line.push_right(Paint::Plain, "7", 8);
+        let mut out = String::new();
+        line.write(true, &mut out);
+        assert_eq!(out, "\u{1b}[1;31m✗\u{1b}[0m      7\n");
+    }
+}
