@@ -18,6 +18,8 @@ use crate::quote::quoted;
 const WIDTH: usize = 80;
 /// Lines that are longer are hard to read.
 const WIDEST: usize = 100;
+/// A sheet has room for its columns.
+const NARROWEST: usize = 60;
 
 /// How everything is printed.
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ impl Settled {
     pub(crate) fn new(globals: &Globals) -> Self {
         let stderr = io::stderr().is_terminal();
         let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
-        let width = globals.width.map(usize::from).or(terminal.map(|width| width.clamp(40, WIDEST)));
+        let width = globals.width.map(usize::from).or(terminal.map(|width| width.clamp(NARROWEST, WIDEST)));
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_dumb = set("TERM").is_some_and(|term| term == "dumb");
         let colour = |is_terminal: bool| match globals.color {

@@ -56,7 +56,7 @@ pub(crate) struct Globals {
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) ascii: bool,
     /// Print as if for a terminal this wide [default: that of the terminal, or 80]
-    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=400), help_heading = "Output")]
+    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(60..=400), help_heading = "Output")]
     pub(crate) width: Option<u16>,
     /// Print the verdicts only: no progress, no trace, no hints
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &CheckArgs, settled: &Settled, output: &mut Output) -> R
         _ => View::Lines,
     };
     interrupt::listen(args.limits.engine == Engine::Levels);
-    let lines = (view == View::Lines && args.format == Format::Text).then(|| render::lines::Lines::new(&plans));
+    let mut lines = (view == View::Lines && args.format == Format::Text).then(|| render::lines::Lines::new(&plans));
     let mut findings = Findings { sheet: None, runs: Vec::new(), not_run: Vec::new(), exit: Exit::Holds };
     if view == View::Sheet {
         findings.sheet = targets.into_iter().next().map(|target| target.scenario);
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &CheckArgs, settled: &Settled, output: &mut Output) -> R
         };
         let run = done(plan, label, args, settled)?;
         let is_interrupted = run.report.ending == Ending::Cut(Cut::Interrupted);
-        if let Some(lines) = &lines {
+        if let Some(lines) = &mut lines {
             output.put(&lines.line(&run, settled))?;
         }
         findings.runs.push(run);
@@ -300,7 +300,12 @@ fn done(plan: Plan, label: String, args: &CheckArgs, settled: &Settled) -> Resul
     let mut watch = Watch::new(settled.progress.then_some(label), args.timeout, args.memory);
     let report = check::check(&plan.scenario, &args.limits, &mut watch);
     let elapsed = watch.end();
-    let report = report.map_err(|errors| Failure::scenario(&errors, None))?;
+    let mut report = report.map_err(|errors| Failure::scenario(&errors, None))?;
+    for p in &mut report.properties {
+        // The checker knows the scenario's id, but not that it came from a file, or what was changed in it.
+        let command = plan.command(p.property);
+        p.traces.iter_mut().for_each(|trace| trace.command.clone_from(&command));
+    }
     let mismatches = args.expect.then(|| mismatches(&plan.scenario, &report));
     Ok(Run { plan, report, elapsed, mismatches })
 }

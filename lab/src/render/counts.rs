@@ -25,8 +25,8 @@ pub(super) fn time(duration: Duration) -> String {
     let milliseconds = duration.as_millis();
     match milliseconds {
         0..1000 => format!("{milliseconds} ms"),
-        1000..60_000 => format!("{:.1} s", (milliseconds / 100) as f64 / 10.0),
-        60_000..6_000_000 => format!("{} min", milliseconds / 60_000),
+        1000..100_000 => format!("{:.1} s", (milliseconds / 100) as f64 / 10.0),
+        100_000..6_000_000 => format!("{} min", milliseconds / 60_000),
         _ => format!("{} h", milliseconds / 3_600_000),
     }
 }
@@ -54,8 +54,8 @@ mod tests {
     fn numbers_are_easy_to_read() {
         assert_eq!([0, 999, 1000, 12_345_678].map(grouped), ["0", "999", "1,000", "12,345,678"]);
         assert_eq!((counted(1, "step"), counted(1200, "step")), ("1 step".into(), "1,200 steps".into()));
-        let times = [3, 999, 1000, 59_999, 60_000, 7_200_000].map(|ms| time(Duration::from_millis(ms)));
-        assert_eq!(times, ["3 ms", "999 ms", "1.0 s", "59.9 s", "1 min", "2 h"]);
+        let times = [3, 999, 1000, 99_999, 120_000, 7_200_000].map(|ms| time(Duration::from_millis(ms)));
+        assert_eq!(times, ["3 ms", "999 ms", "1.0 s", "99.9 s", "2 min", "2 h"]);
         assert_eq!([0, 10 << 10, 5 << 20, 3 << 30].map(memory), ["0 KiB", "10 KiB", "5 MiB", "3 GiB"]);
     }
 }

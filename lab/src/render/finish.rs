@@ -71,6 +71,22 @@ pub(super) fn expected(mismatch: &Mismatch) -> String {
     }
 }
 
+/// Where a check is not as expected, properties of the same kind together.
+pub(super) fn mismatched(run: &Run) -> Vec<String> {
+    let mut groups: Vec<(&Mismatch, Vec<&str>)> = Vec::new();
+    for mismatch in run.mismatches.iter().flatten() {
+        let is_alike = |other: &Mismatch| (other.expected, other.found) == (mismatch.expected, mismatch.found);
+        match groups.iter_mut().find(|(other, _)| is_alike(other)) {
+            Some((_, names)) => names.push(mismatch.property.name()),
+            None => groups.push((mismatch, vec![mismatch.property.name()])),
+        }
+    }
+    let told = |(m, names): (&Mismatch, Vec<&str>)| {
+        format!("{} {}, {}", names.join(", "), m.found.name(), expected(m))
+    };
+    groups.into_iter().map(told).collect()
+}
+
 /// The commands that show the counterexamples that are not shown.
 pub(super) fn others(page: &mut Page<'_>, findings: &Findings) {
     let shown = findings.shown().map(|(run, p, _)| (std::ptr::from_ref(run), p.property));

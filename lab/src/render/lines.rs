@@ -3,75 +3,103 @@
 use check::scenario::{Named, Verdict};
 
 use super::counts::{counted, grouped, time};
-use super::finish::{self, cut, expected, unreached};
-use super::page::{Line, Page, Paint, columns};
+use super::finish::{self, cut, mismatched, unreached};
+use super::page::{Line, Page, Paint, columns, wrap};
 use super::signs::paint;
 use crate::args::{CheckArgs, Settled};
 use crate::commands::check::{Findings, Plan, Run};
 use crate::exit::Exit;
 
-/// The widest name.
-const NAME: usize = 40;
-/// The columns of the number of states and of the time.
-const STATES: usize = 10;
-const TIME: usize = 6;
+/// The least and the greatest columns of a name.
+const NAME: [usize; 2] = [12, 28];
+/// The columns of the number of states and of the time, with the space before each.
+const STATES: usize = 13;
+const TIME: usize = 8;
 
 /// The lines, which are printed as soon as a check is done.
 #[derive(Debug)]
 pub(crate) struct Lines {
     name: usize,
+    /// The sheet whose rows are being printed.
+    sheet: Option<String>,
 }
 
 impl Lines {
     /// The layout for these checks.
     pub(crate) fn new(plans: &[Plan]) -> Self {
-        Self { name: plans.iter().map(|plan| columns(&plan.name())).max().unwrap_or(0).min(NAME) }
+        let name = |plan: &Plan| match &plan.row {
+            Some(row) => 2 + columns(row),
+            None => columns(&plan.called),
+        };
+        let [least, most] = NAME;
+        Self { name: plans.iter().map(name).max().unwrap_or(0).clamp(least, most), sheet: None }
     }
 
-    /// The line of a check.
-    pub(crate) fn line(&self, run: &Run, settled: &Settled) -> String {
+    /// The line of a check, below the name of its sheet if it is the first row of one.
+    pub(crate) fn line(&mut self, run: &Run, settled: &Settled) -> String {
         let mut page = Page::new(settled);
-        let worst = worst(run);
-        let (sign_paint, sign) = match run.exit() {
-            Exit::Holds => (Paint::Good, page.signs.holds),
-            Exit::Vacuous => (Paint::Doubt, page.signs.vacuous),
-            Exit::Inconclusive => (Paint::Doubt, page.signs.inconclusive),
-            Exit::Bug
-            | Exit::Usage
-            | Exit::Input
-            | Exit::Unexpected
-            | Exit::Absent
-            | Exit::Violated
-            | Exit::Deadlock => (Paint::Bad, page.signs.violated),
+        let start = if settled.ascii { 3 } else { 2 };
+        let sheet = run.plan.row.as_ref().map(|_| run.plan.called.clone());
+        if sheet != self.sheet {
+            self.sheet = sheet;
+            if let Some(sheet) = &self.sheet {
+                let mut line = Line::default();
+                line.pad(start);
+                line.push(Paint::Strong, &page.clean(sheet));
+                page.line(line);
+            }
+        }
+        let (indent, name) = match &run.plan.row {
+            Some(row) => (start + 2, page.clean(row)),
+            None => (start, page.clean(&run.plan.called)),
         };
-        let mut line = Line::default().with(sign_paint, sign);
-        line.pad(if settled.ascii { 3 } else { 2 });
-        let start = line.width();
-        line.push(Paint::Plain, &page.clean(&run.plan.name()));
-        let numbers = start + self.name;
-        let states = grouped(run.report.states.unique);
-        let more = if run.report.is_complete() { " " } else { "+" };
-        line.push_right(Paint::Faint, &format!("{states}{more}"), numbers + 2 + STATES);
-        line.push_right(Paint::Faint, &time(run.elapsed), numbers + 2 + STATES + 1 + TIME);
-        let at = numbers + 2 + STATES + 1 + TIME + 2;
-        let paint = if run.mismatches.is_some() { Paint::Plain } else { paint(worst) };
-        // Where it does not fit beside the numbers, it stands below the name.
-        let at = if at + 20 <= page.width() {
-            at
-        } else {
-            page.line(std::mem::take(&mut line));
-            start + 2
-        };
-        page.hanging(line, paint, at, &said(run));
-        for mismatch in run.mismatches.iter().flatten() {
-            let (name, found) = (mismatch.property.name(), mismatch.found.name());
-            page.prose(Paint::Bad, start + 2, &format!("{name} {found}, {}", expected(mismatch)));
+        let names = wrap(&name, start + self.name - indent);
+        let at = start + self.name + 2;
+        let end = page.width() - STATES - TIME;
+        let verdicts = wrap(&said(run), end - at);
+        let verdict_paint = if run.mismatches.is_some() { Paint::Plain } else { paint(worst(run)) };
+        for row in 0..names.len().max(verdicts.len()) {
+            let mut line = Line::default();
+            if row == 0 {
+                let (paint, sign) = sign(run, &page);
+                line.push(paint, sign);
+            }
+            line.pad(indent);
+            line.push(Paint::Plain, names.get(row).map_or("", String::as_str));
+            line.pad(at);
+            line.push(verdict_paint, verdicts.get(row).map_or("", String::as_str));
+            if row == 0 {
+                let more = if run.report.is_complete() { "" } else { "+" };
+                let states = format!("{}{more}", grouped(run.report.states.unique));
+                line.push_right(Paint::Faint, &states, end + STATES);
+                line.push_right(Paint::Faint, &time(run.elapsed), end + STATES + TIME);
+            }
+            page.line(line);
+        }
+        for told in mismatched(run) {
+            page.prose(Paint::Bad, indent, &told);
         }
         let missing = unreached(&run.report);
         if !missing.is_empty() && run.report.is_complete() {
-            page.prose(Paint::Doubt, start + 2, &format!("never reached: {}", missing.join(", ")));
+            page.prose(Paint::Doubt, indent, &format!("never reached: {}", missing.join(", ")));
         }
         page.finish()
+    }
+}
+
+/// Under `--expect`, whether it is as expected; otherwise the verdict.
+fn sign(run: &Run, page: &Page<'_>) -> (Paint, &'static str) {
+    match run.exit() {
+        Exit::Holds => (Paint::Good, page.signs.holds),
+        Exit::Vacuous => (Paint::Doubt, page.signs.vacuous),
+        Exit::Inconclusive => (Paint::Doubt, page.signs.inconclusive),
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Unexpected
+        | Exit::Absent
+        | Exit::Violated
+        | Exit::Deadlock => (Paint::Bad, page.signs.violated),
     }
 }
 

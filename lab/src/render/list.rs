@@ -2,7 +2,6 @@
 
 use check::scenario::{Named, Scenario, Verdict};
 
-use super::counts::counted;
 use super::page::{Line, Page, Paint, columns, wrap};
 use crate::args::Settled;
 
@@ -51,7 +50,7 @@ pub(crate) fn text(scenarios: &[Scenario], settled: &Settled) -> String {
 }
 
 /// What it expects, in brief.
-pub(super) fn brief(scenario: &Scenario) -> (Paint, String) {
+fn brief(scenario: &Scenario) -> (Paint, String) {
     if !scenario.rows.is_empty() {
         return (Paint::Strong, format!("sheet of {}", scenario.rows.len()));
     }
@@ -70,9 +69,4 @@ pub(super) fn brief(scenario: &Scenario) -> (Paint, String) {
         let all = if scenario.expect.len() == 1 { of(Verdict::Holds) + " holds" } else { "all hold".to_owned() };
         (Paint::Good, all)
     }
-}
-
-/// How many rows a sheet has.
-pub(super) fn rows(scenario: &Scenario) -> Option<String> {
-    (!scenario.rows.is_empty()).then(|| counted(scenario.rows.len(), "row"))
 }

@@ -4,7 +4,7 @@ use check::PropertyReport;
 use check::scenario::{Named, Property, Verdict};
 
 use super::counts::{counted, grouped, time};
-use super::finish::{self, cut, expected, is_chance, unreached};
+use super::finish::{self, cut, is_chance, mismatched, unreached};
 use super::page::{Line, Page, Paint, columns, wrap};
 use super::signs::paint;
 use crate::args::{CheckArgs, Settled};
@@ -34,10 +34,9 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     legend(&mut page, findings);
     notes(&mut page, findings, args);
     total(&mut page, findings, args);
-    if let Some((run, p, trace)) = findings.shown() {
+    if let Some((_, _, trace)) = findings.shown() {
         page.gap();
-        let name = p.property.name();
-        page.rule(&format!("{}: the shortest way to violate {name}", run.report.title));
+        page.rule("the shortest counterexample of the first violation");
         page.gap();
         page.raw(&finish::trace(trace, settled));
     }
@@ -225,9 +224,8 @@ fn notes(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
         if !missing.is_empty() && run.report.is_complete() {
             page.prose(Paint::Doubt, LEFT, &format!("{title}: never reached {}", missing.join(", ")));
         }
-        for mismatch in run.mismatches.iter().flatten() {
-            let (name, found) = (mismatch.property.name(), mismatch.found.name());
-            page.prose(Paint::Bad, LEFT, &format!("{title}: {name} {found}, {}", expected(mismatch)));
+        for told in mismatched(run) {
+            page.prose(Paint::Bad, LEFT, &format!("{title}: {told}"));
         }
     }
 }

@@ -14,8 +14,6 @@ pub(super) struct Signs {
     /// From the name of a column down to the column.
     pub(super) stem: &'static str,
     pub(super) rule: &'static str,
-    pub(super) dot: &'static str,
-    pub(super) cut: &'static str,
 }
 
 const UNICODE: Signs = Signs {
@@ -26,8 +24,6 @@ const UNICODE: Signs = Signs {
     unasked: "·",
     stem: "│",
     rule: "─",
-    dot: "·",
-    cut: "…",
 };
 
 const ASCII: Signs = Signs {
@@ -38,8 +34,6 @@ const ASCII: Signs = Signs {
     unasked: "-",
     stem: "|",
     rule: "-",
-    dot: "-",
-    cut: "...",
 };
 
 impl Signs {

@@ -25,9 +25,9 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     }
     if args.limits.every_violation {
         every_trace(&mut page, run);
-    } else if let Some((_, p, trace)) = findings.shown() {
+    } else if let Some((_, _, trace)) = findings.shown() {
         page.gap();
-        page.rule(&format!("the shortest way to violate {}", p.property.name()));
+        page.rule("the shortest counterexample");
         page.gap();
         page.raw(&finish::trace(trace, settled));
     }

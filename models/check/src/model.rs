@@ -22,12 +22,15 @@ pub(crate) const GRAPH_PROPERTIES: [Property; 2] = [Property::NoOrphan, Property
 #[derive(Clone, Debug)]
 pub struct LockModel {
     setup: Setup,
+    /// The world before its first step.
+    beginning: World,
 }
 
 impl LockModel {
     /// The model of a setup.
     pub fn new(setup: Setup) -> Self {
-        Self { setup }
+        let beginning = World::new(&setup);
+        Self { setup, beginning }
     }
 
     /// What the world is made of.
@@ -48,16 +51,30 @@ impl LockModel {
     }
 
     fn satisfies(&self, packed: &Packed, property: Property) -> bool {
-        !self.violates(&World::unpack(&self.setup, packed), property)
+        !self.violates(&self.unpack(packed), property)
     }
 
-    /// The packed world that an action leads to; none if it changes nothing.
-    fn follow(&self, world: &World, packed: &Packed, action: Action, seen: &mut Witnesses) -> Option<Packed> {
-        let mut next = world.clone();
+    fn unpack(&self, packed: &Packed) -> World {
+        let mut world = self.beginning.clone();
+        world.unpack(&self.setup, packed);
+        world
+    }
+
+    /// Takes a step in `next`, which comes as the world before it. None: it changes nothing.
+    fn follow(&self, next: &mut World, packed: &Packed, action: Action, seen: &mut Witnesses) -> Option<Packed> {
         next.apply(&self.setup, action, seen);
         next.canonicalise(&self.setup);
-        let next = next.pack(&self.setup);
-        (next != *packed).then_some(next)
+        let packed_next = next.pack(&self.setup);
+        (packed_next != *packed).then_some(packed_next)
+    }
+
+    fn label_of(&self, world: &World) -> Label {
+        let mut label = Label::default();
+        for (bit, property) in STATE_PROPERTIES.iter().enumerate() {
+            label.violated |= u32::from(self.violates(world, *property)) << bit;
+        }
+        label.goals = u8::from(world.is_free(&self.setup)) | u8::from(world.is_finished(&self.setup)) << 1;
+        label
     }
 }
 
@@ -66,17 +83,17 @@ impl Model for LockModel {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Packed> {
-        let mut world = World::new(&self.setup);
+        let mut world = self.beginning.clone();
         world.canonicalise(&self.setup);
         vec![world.pack(&self.setup)]
     }
 
     fn actions(&self, state: &Packed, actions: &mut Vec<Action>) {
-        World::unpack(&self.setup, state).actions(&self.setup, actions);
+        self.unpack(state).actions(&self.setup, actions);
     }
 
     fn next_state(&self, state: &Packed, action: Action) -> Option<Packed> {
-        self.follow(&World::unpack(&self.setup, state), state, action, &mut Witnesses::default())
+        self.follow(&mut self.unpack(state), state, action, &mut Witnesses::default())
     }
 
     fn properties(&self) -> Vec<Claim<Self>> {
@@ -94,25 +111,18 @@ impl Model for LockModel {
 
 impl Expand for LockModel {
     fn expand(&self, state: &Packed, sink: &mut impl FnMut(Successor<Packed>)) {
-        let world = World::unpack(&self.setup, state);
+        let world = self.unpack(state);
         let mut actions = Vec::with_capacity(16);
         world.actions(&self.setup, &mut actions);
         for (index, action) in (0..).zip(actions) {
-            let mut seen = Witnesses::default();
-            if let Some(next) = self.follow(&world, state, action, &mut seen) {
-                let free = action.fault().is_none();
-                sink(Successor { action: index, state: next, free, events: seen.0 });
-            }
+            let (mut next, mut seen) = (world.clone(), Witnesses::default());
+            let Some(packed) = self.follow(&mut next, state, action, &mut seen) else { continue };
+            let (label, free) = (self.label_of(&next), action.fault().is_none());
+            sink(Successor { action: index, state: packed, label, free, events: seen.0 });
         }
     }
 
     fn label(&self, state: &Packed) -> Label {
-        let world = World::unpack(&self.setup, state);
-        let mut label = Label::default();
-        for (bit, property) in STATE_PROPERTIES.iter().enumerate() {
-            label.violated |= u32::from(self.violates(&world, *property)) << bit;
-        }
-        label.goals = u8::from(world.is_free(&self.setup)) | u8::from(world.is_finished(&self.setup)) << 1;
-        label
+        self.label_of(&self.unpack(state))
     }
 }

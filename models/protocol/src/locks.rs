@@ -120,7 +120,7 @@ impl Locks {
             | Phase::Lost
             | Phase::Leaving => None,
         };
-        self.leases.iter().fold(waiting, |first, lease| earlier(first, lease.next_wake(config.policy)))
+        self.leases_in_use(config).fold(waiting, |first, lease| earlier(first, lease.next_wake(config.policy)))
     }
 
     /// Where the client stands at `now`.

@@ -21,6 +21,7 @@ pub trait Tape {
     fn seen(&mut self, value: &mut Seen);
 
     /// A truth value.
+    #[inline(always)]
     fn flag(&mut self, value: &mut bool) {
         let mut bit = u32::from(*value);
         self.number(&mut bit, 1);
@@ -28,6 +29,7 @@ pub trait Tape {
     }
 
     /// A small number.
+    #[inline(always)]
     fn small(&mut self, value: &mut u8, bits: u32) {
         let mut wide = u32::from(*value);
         self.number(&mut wide, bits);
@@ -35,6 +37,7 @@ pub trait Tape {
     }
 
     /// Something that may be absent.
+    #[inline(always)]
     fn option<T: Default>(&mut self, value: &mut Option<T>, each: impl FnOnce(&mut Self, &mut T))
     where
         Self: Sized,

@@ -2,7 +2,7 @@
 
 use core::hash::{Hash, Hasher};
 
-use protocol::{Command, Fence, NodeId, Nodes, Reply, Resource, Seen, Slot, Tape, Time, Token, Verb};
+use protocol::{Command, Fence, Nodes, Reply, Resource, Seen, Slot, Tape, Time, Token, Verb};
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message, Site};
@@ -78,7 +78,7 @@ struct Writer {
 }
 
 impl Writer {
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, value: u32, bits: u32) {
         let value = u64::from(value);
         assert!(value >> bits == 0, "a field of {bits} bits cannot hold {value}");
@@ -107,7 +107,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    #[inline]
+    #[inline(always)]
     fn get(&mut self, bits: u32) -> u32 {
         let (index, offset) = ((self.read / u64::BITS) as usize, self.read % u64::BITS);
         let mut value = self.words.get(index).map_or(0, |w| w >> offset);
@@ -126,22 +126,24 @@ trait Bits {
 }
 
 impl Bits for Writer {
+    #[inline(always)]
     fn widths(&self) -> Widths {
         self.widths
     }
 
-    #[inline]
+    #[inline(always)]
     fn bits(&mut self, value: &mut u32, bits: u32) {
         self.put(*value, bits);
     }
 }
 
 impl Bits for Reader<'_> {
+    #[inline(always)]
     fn widths(&self) -> Widths {
         self.widths
     }
 
-    #[inline]
+    #[inline(always)]
     fn bits(&mut self, value: &mut u32, bits: u32) {
         *value = self.get(bits);
     }
@@ -151,28 +153,34 @@ impl Bits for Reader<'_> {
 struct WorldTape<B>(B);
 
 impl<B: Bits> Tape for WorldTape<B> {
+    #[inline(always)]
     fn number(&mut self, value: &mut u32, bits: u32) {
         self.0.bits(value, bits);
     }
 
+    #[inline(always)]
     fn time(&mut self, value: &mut Time) {
         let width = self.0.widths().time;
         self.0.bits(&mut value.0, width);
     }
 
+    #[inline(always)]
     fn nodes(&mut self, value: &mut Nodes) {
         let width = self.0.widths().nodes;
         self.small(&mut value.0, width);
     }
 
+    #[inline(always)]
     fn token(&mut self, value: &mut Token) {
         self.0.bits(&mut value.0, RANK_BITS);
     }
 
+    #[inline(always)]
     fn fence(&mut self, value: &mut Fence) {
         self.0.bits(&mut value.0, RANK_BITS);
     }
 
+    #[inline(always)]
     fn seen(&mut self, value: &mut Seen) {
         self.0.bits(&mut value.0, 1);
     }
@@ -187,12 +195,10 @@ impl World {
         tape.0.finish()
     }
 
-    /// The world that was packed.
-    pub fn unpack(setup: &Setup, packed: &Packed) -> Self {
+    /// Becomes the world that was packed. Whatever it was before, it has to be of the same setup.
+    pub fn unpack(&mut self, setup: &Setup, packed: &Packed) {
         let reader = Reader { words: &packed.0, read: 0, widths: Widths::of(setup) };
-        let mut world = Self::new(setup);
-        world.fold(setup, &mut WorldTape(reader));
-        world
+        self.fold(setup, &mut WorldTape(reader));
     }
 
     fn fold(&mut self, setup: &Setup, tape: &mut impl Tape) {
@@ -292,27 +298,49 @@ fn fold_entry(entry: &mut Entry, tape: &mut impl Tape) {
 }
 
 fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
-    tape.small(&mut message.lane.client, 2);
-    let mut site = match message.lane.site {
-        Site::Node(node) => node,
-        Site::Store => 7,
-    };
-    tape.small(&mut site, 3);
-    message.lane.site = if site == 7 { Site::Store } else { Site::Node(site) };
-    let mut reply = message.lane.direction == Direction::Reply;
-    tape.flag(&mut reply);
-    message.lane.direction = if reply { Direction::Reply } else { Direction::Request };
-    tape.small(&mut message.slot.0, 2);
+    let mut head = pack_head(message);
+    tape.number(&mut head, HEAD_BITS);
+    unpack_head(head, message);
     let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
     tape.small(&mut message.age, age_bits);
-    tape.flag(&mut message.delayed);
-    tape.flag(&mut message.awaited);
-    tape.flag(&mut message.bereft);
-    if reply {
-        fold_reply(&mut message.body, tape);
-    } else {
-        fold_request(&mut message.body, tape);
+    match message.lane.direction {
+        Direction::Request => fold_request(&mut message.body, tape),
+        Direction::Reply => fold_reply(&mut message.body, tape),
     }
+}
+
+/// How many bits the fields take that every message has.
+const HEAD_BITS: u32 = 11;
+
+/// The number that stands for the resource among those of the nodes.
+const STORE: u8 = 7;
+
+fn pack_head(message: &Message) -> u32 {
+    let site = match message.lane.site {
+        Site::Node(node) => node,
+        Site::Store => STORE,
+    };
+    u32::from(message.lane.client)
+        | u32::from(site) << 2
+        | u32::from(message.slot.0) << 5
+        | u32::from(message.lane.direction == Direction::Reply) << 7
+        | u32::from(message.delayed) << 8
+        | u32::from(message.awaited) << 9
+        | u32::from(message.bereft) << 10
+}
+
+fn unpack_head(head: u32, message: &mut Message) {
+    let bit = |at: u32| head >> at & 1 != 0;
+    let site = (head >> 2 & 7) as u8;
+    message.lane = Lane {
+        client: (head & 3) as u8,
+        site: if site == STORE { Site::Store } else { Site::Node(site) },
+        direction: if bit(7) { Direction::Reply } else { Direction::Request },
+    };
+    message.slot = Slot((head >> 5 & 3) as u8);
+    message.delayed = bit(8);
+    message.awaited = bit(9);
+    message.bereft = bit(10);
 }
 
 fn fold_reply(body: &mut Body, tape: &mut impl Tape) {
@@ -431,4 +459,4 @@ fn blank_command(tag: u8) -> Command {
     }
 }
 
-const _: () = assert!(NodeId(6).0 < 7, "the seventh number stands for the resource");
+const _: () = assert!(protocol::MAX_NODES <= STORE as usize, "a node must not be taken for the resource");

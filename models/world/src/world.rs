@@ -201,17 +201,17 @@ impl World {
     }
 
     fn rank_grants(&mut self) {
-        for index in 0..self.accounts.len() {
-            let least = self.grants_in_use().min();
-            let account = &mut self.accounts[index];
-            if account.grant != 0 && least.is_none_or(|least| least >= account.grant) {
-                account.grant = 0;
-            }
-        }
         let mut used = Ranks::default();
+        // Zero is no grant, and stays what it is.
         used.note(0);
         self.grants_in_use().for_each(|grant| used.note(grant.into()));
-        self.accounts.iter().for_each(|account| used.note(account.grant.into()));
+        let least = used.least_above_zero();
+        for account in &mut self.accounts {
+            if account.grant != 0 && least.is_none_or(|least| least >= account.grant.into()) {
+                account.grant = 0;
+            }
+            used.note(account.grant.into());
+        }
         if used.are_dense() {
             return;
         }
@@ -325,6 +325,11 @@ impl Ranks {
 
     fn are_dense(&self) -> bool {
         self.0 & (self.0 + 1) == 0
+    }
+
+    fn least_above_zero(&self) -> Option<u32> {
+        let above = self.0 & !1;
+        (above != 0).then(|| above.trailing_zeros())
     }
 
     fn rank(&self, number: u32) -> u32 {

@@ -57,12 +57,13 @@ pub trait Expand: Model {
                 continue;
             };
             if self.within_boundary(&state) {
-                sink(Successor { action, state, free: true, events: 0 });
+                let label = self.label(&state);
+                sink(Successor { action, state, label, free: true, events: 0 });
             }
         }
     }
 
-    /// What holds in `state`. It depends on nothing but the state, and is asked about new states only.
+    /// What holds in `state`. It depends on nothing but the state.
     fn label(&self, state: &Self::State) -> Label;
 }
 
@@ -73,6 +74,8 @@ pub struct Successor<S> {
     pub action: u16,
     /// Where the step leads.
     pub state: S,
+    /// What holds there: [`Expand::label`] of the state, which is cheaper to say while it is built.
+    pub label: Label,
     /// Whether a way to a goal may use this step: `false` for a fault.
     pub free: bool,
     /// What the step witnesses, a bit each.

@@ -45,6 +45,7 @@ struct Waiting {
     fingerprint: NonZeroU64,
     parent: u32,
     action: u16,
+    label: Label,
     free: bool,
     known: Option<u32>,
 }
@@ -125,23 +126,24 @@ impl<S: Hash> Worker<S> {
                     fingerprint,
                     parent,
                     action: successor.action,
+                    label: successor.label,
                     free: successor.free,
                     known,
                 });
             });
             if self.waiting.len() >= LOOK_UPS {
-                self.look_up(model, table, first, output);
+                self.look_up(table, first, output);
             }
         }
-        self.look_up(model, table, first, output);
+        self.look_up(table, first, output);
     }
 
-    fn look_up<M: Expand<State = S>>(&mut self, model: &M, table: &Table, first: u32, output: &mut Output<S>) {
+    fn look_up(&mut self, table: &Table, first: u32, output: &mut Output<S>) {
         let unknown = self.waiting.iter().filter(|waiting| waiting.known.is_none());
         black_box(unknown.fold(0, |all, waiting| all ^ table.touch(waiting.fingerprint)));
         let mut states = self.states.drain(..);
         for waiting in self.waiting.drain(..) {
-            let Waiting { fingerprint, parent, action, free, mut known } = waiting;
+            let Waiting { fingerprint, parent, action, label, free, mut known } = waiting;
             let state = if known.is_none() { states.next() } else { None };
             if known.is_none() {
                 known = table.get(fingerprint);
@@ -160,7 +162,7 @@ impl<S: Hash> Worker<S> {
                 output.targets.push(known.unwrap_or(UNNUMBERED));
             }
             if let (None, Some(state)) = (known, state) {
-                output.found.push(Found { fingerprint, parent, action, label: model.label(&state), step });
+                output.found.push(Found { fingerprint, parent, action, label, step });
                 output.states.push(state);
             }
         }
