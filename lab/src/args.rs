@@ -223,7 +223,7 @@ pub(crate) fn colour_of_clap(arguments: &[OsString]) -> ColorChoice {
         "--color" | "--colour" => arguments.get(at + 1).map(AsRef::as_ref),
         argument => argument.strip_prefix("--color=").or_else(|| argument.strip_prefix("--colour=")),
     });
-    match values.last() {
+    match { values }.next_back() {
         Some("always") => ColorChoice::Always,
         Some("never") => ColorChoice::Never,
         Some(_) | None => ColorChoice::Auto,

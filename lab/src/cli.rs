@@ -50,7 +50,14 @@ pub(crate) struct Cli {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Globals {
     /// When to use colours; NO_COLOR and CLICOLOR_FORCE are honoured
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", visible_alias = "colour", help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        visible_alias = "colour",
+        help_heading = "Output"
+    )]
     pub(crate) color: When,
     /// Use nothing but ASCII characters
     #[arg(long, global = true, help_heading = "Output")]

@@ -54,7 +54,10 @@ impl Target {
             let id = called.strip_suffix(".toml").filter(|id| catalogue::ids().any(|known| known == *id));
             return Err(match (failure, id) {
                 (Failure::Input(messages), Some(id)) => Failure::Input(
-                    messages.into_iter().map(|m| format!("{m}\n  help: the one that comes with the lab is {id}")).collect(),
+                    messages
+                        .into_iter()
+                        .map(|m| format!("{m}\n  help: the one that comes with the lab is {id}"))
+                        .collect(),
                 ),
                 (failure, _) => failure,
             });

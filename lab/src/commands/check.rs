@@ -123,12 +123,21 @@ pub(crate) fn run(args: &CheckArgs, settled: &Settled, output: &mut Output) -> R
     let plans = plans(&targets, args)?;
     let view = match targets.as_slice() {
         [one] if !args.targets.is_empty() => {
-            if one.scenario.rows.is_empty() { View::Single } else { View::Sheet }
+            if one.scenario.rows.is_empty() {
+                View::Single
+            } else {
+                View::Sheet
+            }
         }
         _ => View::Lines,
     };
     interrupt::listen(args.limits.engine == Engine::Levels);
-    let mut lines = (view == View::Lines && args.format == Format::Text).then(|| render::lines::Lines::new(&plans));
+    let mut lines = None;
+    if view == View::Lines && args.format == Format::Text {
+        let (layout, head) = render::lines::Lines::new(&plans, args, settled);
+        output.put(&head)?;
+        lines = Some(layout);
+    }
     let mut findings = Findings { sheet: None, runs: Vec::new(), not_run: Vec::new(), exit: Exit::Holds };
     if view == View::Sheet {
         findings.sheet = targets.into_iter().next().map(|target| target.scenario);
@@ -225,7 +234,7 @@ fn plans(targets: &[Target], args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
             Failure::Usage(messages) if several => {
                 Failure::Usage(messages.into_iter().map(|m| format!("{}: {m}", plan.name())).collect())
             }
-            failure => failure,
+            failure @ (Failure::Usage(_) | Failure::Input(_) | Failure::Bug(_)) => failure,
         }),
     }))?;
     if args.expect {

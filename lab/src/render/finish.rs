@@ -1,7 +1,7 @@
 //! What the views have in common: how a search ended, the trace, the other counterexamples, the exit code.
 
 use check::explore::Cut;
-use check::scenario::{Named, Property, Verdict, Witness};
+use check::scenario::{Named, Verdict, Witness};
 use check::{Ending, Report};
 use trace::Trace;
 use trace::render::terminal;
@@ -81,9 +81,7 @@ pub(super) fn mismatched(run: &Run) -> Vec<String> {
             None => groups.push((mismatch, vec![mismatch.property.name()])),
         }
     }
-    let told = |(m, names): (&Mismatch, Vec<&str>)| {
-        format!("{} {}, {}", names.join(", "), m.found.name(), expected(m))
-    };
+    let told = |(m, names): (&Mismatch, Vec<&str>)| format!("{} {}, {}", names.join(", "), m.found.name(), expected(m));
     groups.into_iter().map(told).collect()
 }
 
@@ -119,11 +117,12 @@ pub(super) fn others(page: &mut Page<'_>, findings: &Findings) {
 }
 
 /// The last lines: what it comes to.
-pub(super) fn end(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
+pub(super) fn end(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs, is_trace_shown: bool) {
     let exit = findings.exit;
     if let Some(plan) = findings.not_run.first() {
         page.gap();
-        let text = format!("Interrupted: {} not begun, from {} on.", counted(findings.not_run.len(), "check"), plan.name());
+        let text =
+            format!("Interrupted: {} not begun, from {} on.", counted(findings.not_run.len(), "check"), plan.name());
         page.prose(Paint::Doubt, 0, &text);
     }
     page.gap();
@@ -131,7 +130,7 @@ pub(super) fn end(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
     let text = match exit {
         Exit::Holds if args.expect => as_expected(&findings.runs),
         Exit::Holds => "Everything asked for holds, in every reachable state.".to_owned(),
-        Exit::Violated | Exit::Deadlock => match lesson(findings) {
+        Exit::Violated | Exit::Deadlock => match lesson(findings, is_trace_shown) {
             Some(lesson) => format!("{code}. {lesson}"),
             None => format!("{code}."),
         },
@@ -155,19 +154,21 @@ fn as_expected(runs: &[Run]) -> String {
 }
 
 /// That the violations are those that the scenario is there to show.
-fn lesson(findings: &Findings) -> Option<String> {
+fn lesson(findings: &Findings, is_trace_shown: bool) -> Option<String> {
     let (run, p, _) = findings.shown()?;
     if !run.teaches(p.property) {
         return None;
     }
-    let all = |property: Property, run: &Run| run.teaches(property);
-    let is_all = findings.runs.iter().all(|run| run.violated().all(|(p, _)| all(p.property, run)));
+    let is_all = findings.runs.iter().all(|run| run.violated().all(|(p, _)| run.teaches(p.property)));
     let number: usize = findings.runs.iter().map(|run| run.violated().count()).sum();
-    Some(match (is_all, number) {
-        (true, 1) => "The scenario expects it: this is the counterexample that it teaches.".to_owned(),
-        (true, _) => {
-            "The scenario expects every one of these violations: the counterexample above is what it teaches.".to_owned()
+    let text = match (is_all, number, is_trace_shown) {
+        (true, 1, true) => "The scenario expects it: this is the counterexample that it teaches.",
+        (true, _, true) => {
+            "The scenario expects every one of these violations: the counterexample above is the one that it teaches."
         }
-        (false, _) => "The scenario expects the one above: it is the counterexample that it teaches.".to_owned(),
-    })
+        (true, _, false) => "Every violation is one that its scenario expects.",
+        (false, _, true) => "The scenario expects the one above: it is the counterexample that it teaches.",
+        (false, _, false) => return None,
+    };
+    Some(text.to_owned())
 }

@@ -201,7 +201,12 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
         traces: args.limits.every_violation.then_some(&p.traces),
     };
     Check {
-        scenario: Subject { id: &report.id, title: &report.title, hash: report.hash.clone(), faults: faults(&run.plan.scenario) },
+        scenario: Subject {
+            id: &report.id,
+            title: &report.title,
+            hash: report.hash.clone(),
+            faults: faults(&run.plan.scenario),
+        },
         verdict: Exit::of(report).word(),
         complete: is_complete(report, args),
         cut_by: cut(report, args).map(|by| by.trim_start_matches("--")),
@@ -214,11 +219,7 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
             Engine::Levels => "levels",
             Engine::Stateright => "stateright",
         },
-        states: States {
-            unique: report.states.unique,
-            generated: report.states.generated,
-            depth: report.states.depth,
-        },
+        states: States { unique: report.states.unique, generated: report.states.generated, depth: report.states.depth },
         collision_probability: report.collision_probability,
         properties: report.properties.iter().map(property).collect(),
         witnesses: report

@@ -10,6 +10,7 @@ pub(crate) mod sheet;
 pub(crate) mod show;
 mod signs;
 pub(crate) mod single;
+mod table;
 
 pub(crate) use counts::grouped;
 pub(crate) use page::Paint;

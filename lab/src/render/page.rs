@@ -259,6 +259,21 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks a name like a text, or if it is one word, behind a `-` or `/`.
+pub(super) fn wrap_name(name: &str, width: usize) -> Vec<String> {
+    if name.contains(' ') || name.width() <= width {
+        return wrap(name, width);
+    }
+    let mut lines: Vec<String> = vec![String::new()];
+    for part in name.split_inclusive(['-', '/']) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() || line.width() + part.width() <= width => line.push_str(part),
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines.iter().flat_map(|line| wrap(line, width)).collect()
+}
+
 fn push(lines: &mut [String], c: char) {
     if let Some(line) = lines.last_mut() {
         line.push(c);
@@ -275,6 +290,8 @@ mod tests {
         assert_eq!(wrap("", 7), [""]);
         assert_eq!(wrap("abcdef", 4), ["abcd", "ef"]);
         assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+        assert_eq!(wrap_name("redlock-restart", 12), ["redlock-", "restart"]);
+        assert_eq!(wrap_name("one restart", 6), ["one", "restar", "t"]);
     }
 
     #[test]

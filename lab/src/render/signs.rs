@@ -16,25 +16,11 @@ pub(super) struct Signs {
     pub(super) rule: &'static str,
 }
 
-const UNICODE: Signs = Signs {
-    holds: "✓",
-    violated: "✗",
-    inconclusive: "?",
-    vacuous: "○",
-    unasked: "·",
-    stem: "│",
-    rule: "─",
-};
+const UNICODE: Signs =
+    Signs { holds: "✓", violated: "✗", inconclusive: "?", vacuous: "○", unasked: "·", stem: "│", rule: "─" };
 
-const ASCII: Signs = Signs {
-    holds: "ok",
-    violated: "X",
-    inconclusive: "?",
-    vacuous: "o",
-    unasked: "-",
-    stem: "|",
-    rule: "-",
-};
+const ASCII: Signs =
+    Signs { holds: "ok", violated: "X", inconclusive: "?", vacuous: "o", unasked: "-", stem: "|", rule: "-" };
 
 impl Signs {
     pub(super) fn of(ascii: bool) -> &'static Self {

@@ -34,7 +34,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     if !args.limits.every_violation {
         finish::others(&mut page, findings);
     }
-    finish::end(&mut page, findings, args);
+    finish::end(&mut page, findings, args, true);
     page.finish()
 }
 
@@ -71,12 +71,10 @@ fn head(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
     };
     let threads = counted(args.limits.threads.get(), "thread");
     page.field("time", &format!("{} on {threads}, {} states/s{engine}", time(run.elapsed), grouped(rate)));
-    if page.settled.verbose {
-        if args.limits.engine == Engine::Levels {
-            page.field("memory", &format!("{} at the peak", memory(report.bytes)));
-            let chance = format!("two states were taken for one with a probability of at most {:.1e}", report.collision_probability);
-            page.field("hashing", &chance);
-        }
+    if page.settled.verbose && args.limits.engine == Engine::Levels {
+        page.field("memory", &format!("{} at the peak", memory(report.bytes)));
+        let chance = report.collision_probability;
+        page.field("hashing", &format!("two states were taken for one with a probability of at most {chance:.1e}"));
     }
     if is_chance(report) {
         page.field("", "Where the search was cut differs from run to run, and so may everything below.");
@@ -119,11 +117,14 @@ fn verdicts(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
 fn said(p: &PropertyReport, args: &CheckArgs) -> String {
     match (p.verdict, p.trace()) {
         (Verdict::Violated, Some(trace)) => {
-            let steps = counted(trace.steps.len(), "step");
+            let when = match trace.steps.len() {
+                0 => "in the first state".to_owned(),
+                steps => format!("after {}", counted(steps, "step")),
+            };
             if args.limits.every_violation {
-                format!("violated in {}, first after {steps}", counted(p.traces.len(), "state"))
+                format!("violated in {}, first {when}", counted(p.traces.len(), "state"))
             } else {
-                format!("violated after {steps}")
+                format!("violated {when}")
             }
         }
         (verdict, _) => verdict.name().to_owned(),
@@ -138,7 +139,12 @@ fn witnesses(page: &mut Page<'_>, run: &Run) {
         page.line(Line::of(Paint::Doubt, "Never reached, without which \"holds\" says nothing:"));
         for name in &missing {
             let head = Line::of(Paint::Plain, &format!("  {name}"));
-            page.hanging(head, Paint::Faint, 4 + missing.iter().map(|m| m.len()).max().unwrap_or(0), &witness_says(name));
+            page.hanging(
+                head,
+                Paint::Faint,
+                4 + missing.iter().map(|m| m.len()).max().unwrap_or(0),
+                &witness_says(name),
+            );
         }
     }
     if page.settled.verbose && !run.report.witnesses.is_empty() {

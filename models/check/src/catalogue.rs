@@ -2,8 +2,84 @@
 
 use crate::scenario::{Scenario, ScenarioErrors};
 
+/// Embeds the files of these ids.
+macro_rules! files {
+    ($($id:literal)+) => { &[$(($id, include_str!(concat!("../catalogue/", $id, ".toml")))),+] };
+}
+
 /// The files, by family and in the order in which they are listed.
-const FILES: &[(&str, &str)] = &[("redlock.toml", include_str!("../catalogue/redlock.toml"))];
+const FILES: &[(&str, &str)] = files! {
+    "lost-update"
+    "lost-update-locked"
+    "setnx"
+    "setnx-no-ttl"
+    "setnx-then-expire"
+    "setnx-with-ttl"
+    "release-del"
+    "release-constant-token"
+    "release-compare-and-delete"
+    "release-get-then-del"
+    "release-in-one-script"
+    "release-client-token"
+    "release-acquisition-token"
+    "pause-naive"
+    "pause-clocked"
+    "pause-and-delay"
+    "validity-from-reply"
+    "validity-from-sending"
+    "lost-reply"
+    "lost-reply-own-value"
+    "lost-reply-unlock-all"
+    "assume-held"
+    "ask-again"
+    "late-set"
+    "late-set-one-connection"
+    "early-release"
+    "patient-release"
+    "clock-jump"
+    "renew-set-nx"
+    "renew-set-nx-lost"
+    "renew-expire"
+    "renew-set-xx"
+    "renew-set"
+    "renew-compare-and-extend"
+    "renew-revived"
+    "renew-lapse-final"
+    "renew-after-conflict"
+    "redlock"
+    "redlock-even-quorum"
+    "redlock-odd-quorum"
+    "redlock-three-clients"
+    "redlock-all-at-once"
+    "redlock-restart"
+    "redlock-restart-five"
+    "redlock-restart-persistent"
+    "redlock-jump"
+    "redlock-naive"
+    "redlock-clocked"
+    "redlock-naive-delay"
+    "redlock-unlock-believed"
+    "redlock-unlock-all"
+    "redlock-unchecked-validity"
+    "redlock-checked-validity"
+    "redlock-drift-added"
+    "redlock-drift-subtracted"
+    "redlock-short-ttl"
+    "multilock"
+    "multilock-opposite"
+    "multilock-sorted"
+    "multilock-release-all"
+    "multilock-ttl"
+    "relock"
+    "fencing"
+    "fencing-check-then-write"
+    "fencing-atomic-write"
+    "fencing-reads-too"
+    "fencing-incr-before"
+    "fencing-incr-after"
+    "fencing-strictly-greater"
+    "fencing-greater-or-equal"
+};
 
 /// All scenarios, by family and in the order in which they are listed.
 ///
@@ -11,7 +87,7 @@ const FILES: &[(&str, &str)] = &[("redlock.toml", include_str!("../catalogue/red
 ///
 /// If an embedded file is not a scenario, which a test rules out.
 pub fn all() -> Result<Vec<Scenario>, ScenarioErrors> {
-    FILES.iter().map(|(name, text)| Scenario::parse(name, text.as_bytes())).collect()
+    FILES.iter().map(|(id, text)| parse(id, text)).collect()
 }
 
 /// The scenario of an id.
@@ -20,18 +96,19 @@ pub fn all() -> Result<Vec<Scenario>, ScenarioErrors> {
 ///
 /// As for [`all`].
 pub fn find(id: &str) -> Result<Option<Scenario>, ScenarioErrors> {
-    match FILES.iter().find(|(name, _)| name.strip_suffix(".toml") == Some(id)) {
-        Some((name, text)) => Scenario::parse(name, text.as_bytes()).map(Some),
-        None => Ok(None),
-    }
+    FILES.iter().find(|(known, _)| *known == id).map(|(id, text)| parse(id, text)).transpose()
 }
 
 /// The ids of all scenarios, in the order in which they are listed.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    FILES.iter().filter_map(|(name, _)| name.strip_suffix(".toml"))
+    FILES.iter().map(|(id, _)| *id)
 }
 
 /// The text of the file of an id.
 pub fn text(id: &str) -> Option<&'static str> {
-    FILES.iter().find(|(name, _)| name.strip_suffix(".toml") == Some(id)).map(|(_, text)| *text)
+    FILES.iter().find(|(known, _)| *known == id).map(|(_, text)| *text)
+}
+
+fn parse(id: &str, text: &str) -> Result<Scenario, ScenarioErrors> {
+    Scenario::parse(&format!("{id}.toml"), text.as_bytes())
 }

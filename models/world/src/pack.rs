@@ -67,9 +67,13 @@ impl Widths {
     }
 }
 
+/// How many words the largest world takes at most.
+const MAX_WORDS: usize = 96;
+
 /// A tape that is written.
 struct Writer {
-    words: SmallVec<[u64; INLINE_WORDS]>,
+    words: [u64; MAX_WORDS],
+    len: usize,
     /// The bits that do not make a whole word yet.
     rest: u64,
     /// How many they are.
@@ -78,43 +82,65 @@ struct Writer {
 }
 
 impl Writer {
+    fn new(widths: Widths) -> Self {
+        Self { words: [0; MAX_WORDS], len: 0, rest: 0, filled: 0, widths }
+    }
+
     #[inline(always)]
     fn put(&mut self, value: u32, bits: u32) {
         let value = u64::from(value);
-        assert!(value >> bits == 0, "a field of {bits} bits cannot hold {value}");
+        if value >> bits != 0 {
+            too_wide(value, bits);
+        }
         self.rest |= value << self.filled;
         self.filled += bits;
         if self.filled >= u64::BITS {
-            self.words.push(self.rest);
+            self.words[self.len] = self.rest;
+            self.len += 1;
             self.filled -= u64::BITS;
-            self.rest = value.checked_shr(bits - self.filled).unwrap_or(0);
+            self.rest = value >> (bits - self.filled);
         }
     }
 
-    fn finish(mut self) -> Packed {
+    fn finish(&mut self) -> Packed {
         if self.filled > 0 {
-            self.words.push(self.rest);
+            self.words[self.len] = self.rest;
+            self.len += 1;
         }
-        Packed(self.words)
+        Packed(SmallVec::from_slice(&self.words[..self.len]))
     }
+}
+
+/// A state that does not fit its fields would be taken for another one: better no result than a wrong one.
+#[cold]
+fn too_wide(value: u64, bits: u32) -> ! {
+    panic!("a field of {bits} bits cannot hold {value}")
 }
 
 /// A tape that is read.
 struct Reader<'a> {
-    words: &'a [u64],
-    read: u32,
+    words: core::slice::Iter<'a, u64>,
+    /// The bits of the current word that are still to be read.
+    rest: u64,
+    /// How many they are.
+    left: u32,
     widths: Widths,
 }
 
 impl Reader<'_> {
     #[inline(always)]
     fn get(&mut self, bits: u32) -> u32 {
-        let (index, offset) = ((self.read / u64::BITS) as usize, self.read % u64::BITS);
-        let mut value = self.words.get(index).map_or(0, |w| w >> offset);
-        if offset + bits > u64::BITS {
-            value |= self.words.get(index + 1).map_or(0, |w| w << (u64::BITS - offset));
+        let mut value = self.rest;
+        if bits <= self.left {
+            self.left -= bits;
+            self.rest >>= bits;
+        } else {
+            let next = self.words.next().copied().unwrap_or(0);
+            value |= next << self.left;
+            let taken = bits - self.left;
+            self.rest = next >> taken;
+            self.left = u64::BITS - taken;
         }
-        self.read += bits;
         (value & ((1 << bits) - 1)) as u32
     }
 }
@@ -189,15 +215,14 @@ impl<B: Bits> Tape for WorldTape<B> {
 impl World {
     /// Packs the world. It has to be [canonical](Self::canonicalise).
     pub fn pack(&mut self, setup: &Setup) -> Packed {
-        let writer = Writer { words: SmallVec::new(), rest: 0, filled: 0, widths: Widths::of(setup) };
-        let mut tape = WorldTape(writer);
+        let mut tape = WorldTape(Writer::new(Widths::of(setup)));
         self.fold(setup, &mut tape);
         tape.0.finish()
     }
 
     /// Becomes the world that was packed. Whatever it was before, it has to be of the same setup.
     pub fn unpack(&mut self, setup: &Setup, packed: &Packed) {
-        let reader = Reader { words: &packed.0, read: 0, widths: Widths::of(setup) };
+        let reader = Reader { words: packed.0.iter(), rest: 0, left: 0, widths: Widths::of(setup) };
         self.fold(setup, &mut WorldTape(reader));
     }
 

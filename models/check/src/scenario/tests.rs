@@ -167,7 +167,7 @@ fn a_file_is_written() -> Result<(), ScenarioErrors> {
 
     [world]
     clients = 2
-    resources = [["x"], ["x"]]
+    resources = [["lock"], ["lock"]]
     jump = 5
 
     [faults]
@@ -179,7 +179,7 @@ fn a_file_is_written() -> Result<(), ScenarioErrors> {
 #[test]
 fn the_hash_is_of_what_a_run_depends_on() {
     let hash = |text: &str| good(text).hash();
-    insta::assert_snapshot!(good("").hash_text(), @"4150f7d3b3a94c4b");
+    insta::assert_snapshot!(good("").hash_text(), @"77d080e0348497e3");
     assert_eq!(hash(""), hash("about = \"x\"\nexpect.no-orphan = \"holds\"\nlock.ttl = 3\nlock.timeout = 1"));
     assert_ne!(hash(""), hash("lock.ttl = 4"));
     assert_ne!(hash(""), hash("faults.pause = 1"));

@@ -1,0 +1,104 @@
+//! Every property can fail: a sound lock is broken in one named way, and that property is violated, with what follows
+//! from it and nothing else.
+
+use check::scenario::Property::{
+    self, DeadlockFree, MutualExclusion, NoLostUpdate, NoOrphan, NoStaleWrite, NoStrayGrant, NoWrongRelease,
+};
+use check::scenario::{Named, Verdict};
+use check::{Limits, check};
+
+use crate::support::{violated, with};
+use check::explore::Unwatched;
+
+/// A scenario that is sound as it stands, a knob that breaks it, and what that violates.
+struct Break {
+    sound: &'static str,
+    sets: &'static [&'static str],
+    faults: &'static str,
+    by: &'static str,
+    violates: &'static [Property],
+}
+
+const BREAKS: &[Break] = &[
+    // Two believe: so both may write, and the second overwrites the first.
+    Break {
+        sound: "redlock-odd-quorum",
+        sets: &[],
+        faults: "",
+        by: "quorum=2",
+        violates: &[MutualExclusion, NoLostUpdate, NoStaleWrite],
+    },
+    // Two believe, but the resource bars the earlier one.
+    Break {
+        sound: "fencing-reads-too",
+        sets: &["holder=clocked", "validity=from-sending"],
+        faults: "pause=1",
+        by: "holder=naive",
+        violates: &[MutualExclusion],
+    },
+    // Nobody believes twice, and an update is lost all the same.
+    Break {
+        sound: "patient-release",
+        sets: &[],
+        faults: "",
+        by: "unsettled_write=at-once",
+        violates: &[NoLostUpdate, NoStaleWrite],
+    },
+    // A deleted entry lets the next client in while its owner still works.
+    Break {
+        sound: "setnx-with-ttl",
+        sets: &["ttl=3", "margin=2", "holder=clocked", "fencing=with-grant", "check=on-read-and-write"],
+        faults: "delay=1",
+        by: "release=get-then-del",
+        violates: &[NoWrongRelease],
+    },
+    // The lock is as it was; only the resource accepts what it should refuse.
+    Break {
+        sound: "fencing-reads-too",
+        sets: &["holder=clocked", "validity=from-sending"],
+        faults: "delay=1",
+        by: "check=check-then-write",
+        violates: &[NoLostUpdate, NoStaleWrite],
+    },
+    Break {
+        sound: "lost-reply-unlock-all",
+        sets: &[],
+        faults: "drop-reply=1",
+        by: "release_to=believed",
+        violates: &[NoStrayGrant],
+    },
+    // Without a TTL nobody ever gets past the entry of the crashed client.
+    Break {
+        sound: "setnx-with-ttl",
+        sets: &[],
+        faults: "crash=1",
+        by: "acquire=setnx",
+        violates: &[NoOrphan, DeadlockFree],
+    },
+    // The lock becomes free again and again, and yet nobody finishes.
+    Break {
+        sound: "fencing-greater-or-equal",
+        sets: &[],
+        faults: "",
+        by: "compare=greater",
+        violates: &[DeadlockFree],
+    },
+];
+
+#[test]
+fn every_property_can_fail_alone() {
+    for broken in BREAKS {
+        let all = Limits { properties: Some(Property::ALL.to_vec()), ..Limits::default() };
+        let mut scenario = with(broken.sound, broken.sets, broken.faults);
+        let before = check(&scenario, &all, &mut Unwatched).unwrap();
+        scenario.set(broken.by).unwrap();
+        let after = check(&scenario, &all, &mut Unwatched).unwrap();
+        let new: Vec<_> = violated(&after).into_iter().filter(|p| !violated(&before).contains(p)).collect();
+        assert_eq!(new, broken.violates, "{} with {}", broken.sound, broken.by);
+        assert!(before.verdict(broken.violates[0]) == Some(Verdict::Holds), "{} is not sound", broken.sound);
+    }
+    for property in Property::ALL {
+        let is_broken = BREAKS.iter().any(|b| b.violates[0] == *property);
+        assert!(is_broken || BREAKS.iter().any(|b| b.violates.contains(property)), "{} cannot fail", property.name());
+    }
+}
