@@ -21,6 +21,10 @@ Begin with:
   lab show redlock          one of them, with every knob explained
   lab check my-lock.toml    a lock of your own";
 
+const USAGE_CHECK: &str = "\
+lab check [OPTIONS] <NAME|FILE>...
+       lab check [OPTIONS] --all";
+
 const AFTER_CHECK: &str = "\
 Exit codes, of several the first that applies:
   70  a bug of the lab
@@ -124,7 +128,7 @@ pub(crate) struct Show {
 
 /// The flags of `lab check`.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_CHECK)]
+#[command(after_help = AFTER_CHECK, override_usage = USAGE_CHECK)]
 pub(crate) struct Check {
     /// Scenarios: names from `lab list`, or files
     #[arg(value_name = "NAME|FILE", required_unless_present = "all", value_hint = ValueHint::FilePath)]

@@ -1,5 +1,7 @@
 //! A sheet: a row for each check, a column for each property, then the counterexample that it teaches.
 
+use std::collections::BTreeSet;
+
 use check::Report;
 use check::scenario::{Property, Verdict};
 
@@ -96,6 +98,10 @@ pub(super) fn legend(page: &mut Page<'_>, reports: &[&Report]) {
         if line.width() > LEFT {
             line.push(Paint::Plain, "   ");
         }
+        if line.width() + columns(sign) + 1 + columns(words) > page.width() {
+            page.line(std::mem::take(&mut line));
+            line.pad(LEFT);
+        }
         line.push(paint, sign);
         line.push(Paint::Faint, &format!(" {words}"));
     }
@@ -104,12 +110,17 @@ pub(super) fn legend(page: &mut Page<'_>, reports: &[&Report]) {
 
 /// What a sign alone does not say.
 fn notes(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
+    let cut_by: BTreeSet<_> = findings.runs.iter().filter_map(|run| cut(&run.report, args)).collect();
+    for by in cut_by {
+        let cut: Vec<&Run> = findings.runs.iter().filter(|run| cut(&run.report, args) == Some(by)).collect();
+        let titles: Vec<&str> = cut.iter().map(|run| run.report.title.as_str()).collect();
+        let is_chance = cut.iter().any(|run| is_chance(&run.report));
+        let chance = if is_chance { ", at a point that differs from run to run" } else { "" };
+        let text = format!("cut short by {by}{chance}, and there are more states: {}", titles.join("; "));
+        page.prose(Paint::Doubt, LEFT, &text);
+    }
     for run in &findings.runs {
         let title = &run.report.title;
-        if let Some(by) = cut(&run.report, args) {
-            let chance = if is_chance(&run.report) { ", at a point that differs from run to run" } else { "" };
-            page.prose(Paint::Doubt, LEFT, &format!("{title}: cut short by {by}{chance}; there are more states"));
-        }
         let missing = unreached(&run.report);
         if !missing.is_empty() && run.report.is_complete() {
             page.prose(Paint::Doubt, LEFT, &format!("{title}: never reached {}", missing.join(", ")));

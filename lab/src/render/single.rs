@@ -134,7 +134,7 @@ fn said(p: &PropertyReport, args: &CheckArgs) -> String {
 /// The witnesses: of those that are required, the ones that are missing; or all of them.
 fn witnesses(page: &mut Page<'_>, run: &Run) {
     let missing = unreached(&run.report);
-    if !missing.is_empty() && !page.settled.quiet {
+    if !missing.is_empty() && run.report.is_complete() && !page.settled.quiet {
         page.gap();
         page.line(Line::of(Paint::Doubt, "Never reached, without which \"holds\" says nothing:"));
         for name in &missing {

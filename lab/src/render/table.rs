@@ -61,9 +61,11 @@ impl Table {
         self.cells() + self.pitch * self.properties.len() - 2
     }
 
-    /// The column at which the table ends.
+    /// The column at which the table ends, its head included.
     fn right(&self) -> usize {
-        self.ends() + self.numbers.iter().map(|(_, width)| 2 + width).sum::<usize>()
+        let name = |(at, property): (usize, &Property)| self.cells() + self.pitch * at + property.name().len();
+        let names = self.properties.iter().enumerate().map(name).max().unwrap_or(0);
+        names.max(self.ends() + self.numbers.iter().map(|(_, width)| 2 + width).sum::<usize>())
     }
 
     /// The names of the properties as stairs, each above its column.

@@ -16,6 +16,8 @@ struct Break {
     sets: &'static [&'static str],
     faults: &'static str,
     by: &'static str,
+    breaks: Property,
+    /// That property, and what follows.
     violates: &'static [Property],
 }
 
@@ -24,8 +26,9 @@ const BREAKS: &[Break] = &[
     Break {
         sound: "redlock-odd-quorum",
         sets: &[],
-        faults: "",
+        faults: "crash=1",
         by: "quorum=2",
+        breaks: MutualExclusion,
         violates: &[MutualExclusion, NoLostUpdate, NoStaleWrite],
     },
     // Two believe, but the resource bars the earlier one.
@@ -34,6 +37,7 @@ const BREAKS: &[Break] = &[
         sets: &["holder=clocked", "validity=from-sending"],
         faults: "pause=1",
         by: "holder=naive",
+        breaks: MutualExclusion,
         violates: &[MutualExclusion],
     },
     // Nobody believes twice, and an update is lost all the same.
@@ -42,15 +46,18 @@ const BREAKS: &[Break] = &[
         sets: &[],
         faults: "",
         by: "unsettled_write=at-once",
+        breaks: NoLostUpdate,
         violates: &[NoLostUpdate, NoStaleWrite],
     },
-    // A deleted entry lets the next client in while its owner still works.
+    // A deleted entry lets the next client in while its owner still works. And a GET that comes too late to be followed
+    // by its DEL leaves the entry behind.
     Break {
         sound: "setnx-with-ttl",
         sets: &["ttl=3", "margin=2", "holder=clocked", "fencing=with-grant", "check=on-read-and-write"],
         faults: "delay=1",
         by: "release=get-then-del",
-        violates: &[NoWrongRelease],
+        breaks: NoWrongRelease,
+        violates: &[MutualExclusion, NoWrongRelease, NoStrayGrant],
     },
     // The lock is as it was; only the resource accepts what it should refuse.
     Break {
@@ -58,6 +65,7 @@ const BREAKS: &[Break] = &[
         sets: &["holder=clocked", "validity=from-sending"],
         faults: "delay=1",
         by: "check=check-then-write",
+        breaks: NoStaleWrite,
         violates: &[NoLostUpdate, NoStaleWrite],
     },
     Break {
@@ -65,6 +73,7 @@ const BREAKS: &[Break] = &[
         sets: &[],
         faults: "drop-reply=1",
         by: "release_to=believed",
+        breaks: NoStrayGrant,
         violates: &[NoStrayGrant],
     },
     // Without a TTL nobody ever gets past the entry of the crashed client.
@@ -73,6 +82,7 @@ const BREAKS: &[Break] = &[
         sets: &[],
         faults: "crash=1",
         by: "acquire=setnx",
+        breaks: NoOrphan,
         violates: &[NoOrphan, DeadlockFree],
     },
     // The lock becomes free again and again, and yet nobody finishes.
@@ -81,6 +91,7 @@ const BREAKS: &[Break] = &[
         sets: &[],
         faults: "",
         by: "compare=greater",
+        breaks: DeadlockFree,
         violates: &[DeadlockFree],
     },
 ];
@@ -95,10 +106,9 @@ fn every_property_can_fail_alone() {
         let after = check(&scenario, &all, &mut Unwatched).unwrap();
         let new: Vec<_> = violated(&after).into_iter().filter(|p| !violated(&before).contains(p)).collect();
         assert_eq!(new, broken.violates, "{} with {}", broken.sound, broken.by);
-        assert!(before.verdict(broken.violates[0]) == Some(Verdict::Holds), "{} is not sound", broken.sound);
+        assert!(before.verdict(broken.breaks) == Some(Verdict::Holds), "{} is not sound", broken.sound);
     }
     for property in Property::ALL {
-        let is_broken = BREAKS.iter().any(|b| b.violates[0] == *property);
-        assert!(is_broken || BREAKS.iter().any(|b| b.violates.contains(property)), "{} cannot fail", property.name());
+        assert!(BREAKS.iter().any(|b| b.breaks == *property), "{} cannot fail", property.name());
     }
 }

@@ -284,10 +284,20 @@ mod unknown_result {
     }
 
     #[test]
+    #[ignore = "found: Refused on the second command forgets the entry of the first"]
     fn an_expire_that_was_never_sent_leaves_an_entry_without_an_end() {
         let mut client = locks(Policy { acquire: Acquire::SetnxThenExpire, ..BASE });
         client.acquire();
         client.answers(0, Reply::Done);
         assert_eq!(client.settles(0, 0, Outcome::Refused), ["node 0: DEL x if a1"]);
+    }
+
+    #[test]
+    #[ignore = "found: the entry is taken for a grant and never given its TTL"]
+    fn an_own_entry_that_setnx_found_still_needs_its_expire() {
+        let mut client = locks(Policy { acquire: Acquire::SetnxThenExpire, ..BASE });
+        client.acquire();
+        assert_eq!(client.at(3).wake(), ["node 0: SETNX x a1"]);
+        assert_eq!(client.answers(0, OWN), ["node 0: PEXPIRE x"]);
     }
 }
