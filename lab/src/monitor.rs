@@ -56,10 +56,11 @@ impl Watch {
             grouped(rate as u64)
         );
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-        let line = format!("{label}: {numbers}");
-        // A line that is broken could not be erased.
-        let line = if line.width() < width { line } else { numbers };
-        tell(&format!("{ERASE}{}", line.chars().take(width.saturating_sub(1)).collect::<String>()));
+        // A line that the terminal breaks could not be erased, so the label gives way.
+        let room = width.saturating_sub(numbers.width() + 3);
+        let label: String = if label.width() <= room { label.clone() } else { label.chars().take(room).collect() };
+        let line: String = format!("{label}  {numbers}").chars().take(width.saturating_sub(1)).collect();
+        tell(&format!("{ERASE}{line}"));
         self.is_shown = true;
     }
 }

@@ -28,10 +28,15 @@ pub(super) fn trace(trace: &Trace, settled: &Settled) -> String {
     terminal::render(trace, &style)
 }
 
+/// Whether a search was cut short.
+pub(super) fn is_cut(report: &Report) -> bool {
+    !report.is_complete() || report.properties.iter().any(|p| p.verdict == Verdict::Inconclusive)
+}
+
 /// What cut a search short; none if nothing did.
 pub(super) fn cut(report: &Report, args: &CheckArgs) -> Option<&'static str> {
     match report.ending {
-        Ending::Exhausted if report.properties.iter().any(|p| p.verdict == Verdict::Inconclusive) => {
+        Ending::Exhausted if is_cut(report) => {
             // stateright does not say which limit it hit.
             Some(if args.limits.max_states.is_some() { "--max-states" } else { "--max-depth" })
         }

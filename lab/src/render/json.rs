@@ -8,7 +8,7 @@ use serde::Serialize;
 use trace::Trace;
 use world::Grain;
 
-use super::finish::cut;
+use super::finish::{cut, is_cut};
 use crate::args::CheckArgs;
 use crate::commands::check::{Findings, Plan, Run};
 use crate::exit::Exit;
@@ -126,7 +126,7 @@ pub(crate) fn several(findings: &Findings, args: &CheckArgs) -> String {
     written(&Several {
         schema: SCHEMA,
         verdict: Exit::first(verdicts.chain(cut_short).chain(failed)).word(),
-        complete: findings.not_run.is_empty() && findings.runs.iter().all(|run| is_complete(&run.report, args)),
+        complete: findings.not_run.is_empty() && findings.runs.iter().all(|run| !is_cut(&run.report)),
         matches: args.expect.then(|| findings.not_run.is_empty() && runs.iter().all(|run| run.matches == Some(true))),
         runs,
         not_run: findings.not_run.iter().map(planned).collect(),
@@ -208,7 +208,7 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
             faults: faults(&run.plan.scenario),
         },
         verdict: Exit::of(report).word(),
-        complete: is_complete(report, args),
+        complete: !is_cut(report),
         cut_by: cut(report, args).map(|by| by.trim_start_matches("--")),
         matches: run.mismatches.as_ref().map(Vec::is_empty),
         grain: match report.grain {
@@ -229,10 +229,6 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
             .collect(),
         timing: timing(run.elapsed.as_secs_f64(), report.states.generated, args, Some(report.bytes)),
     }
-}
-
-fn is_complete(report: &Report, args: &CheckArgs) -> bool {
-    cut(report, args).is_none()
 }
 
 fn planned(plan: &Plan) -> Subject<'_> {

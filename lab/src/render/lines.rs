@@ -4,7 +4,7 @@ use check::Report;
 use check::scenario::{Named, Property};
 
 use super::counts::{counted, grouped, time};
-use super::finish::{self, cut, mismatched, unreached};
+use super::finish::{self, cut, is_cut, mismatched, unreached};
 use super::page::{Line, Page, Paint, columns};
 use super::sheet::{legend, total};
 use super::table::{Numbers, Table};
@@ -70,7 +70,7 @@ impl Lines {
             }
             None => &run.plan.called,
         };
-        let more = if run.report.is_complete() { "" } else { "+" };
+        let more = if is_cut(&run.report) { "+" } else { "" };
         let states = format!("{}{more}", grouped(run.report.states.unique));
         self.table.row(&mut page, first, name, &run.report, &[("states", states), ("time", time(run.elapsed))]);
         for told in mismatched(run) {

@@ -6,7 +6,7 @@ use check::Report;
 use check::scenario::{Property, Verdict};
 
 use super::counts::{counted, grouped, time};
-use super::finish::{self, cut, is_chance, mismatched, unreached};
+use super::finish::{self, cut, is_chance, is_cut, mismatched, unreached};
 use super::page::{Line, Page, Paint, columns};
 use super::signs::paint;
 use super::table::{Table, pitch};
@@ -32,7 +32,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
         }
         page.gap();
     }
-    table(&mut page, findings, args);
+    table(&mut page, findings);
     if settled.quiet {
         return page.finish();
     }
@@ -52,12 +52,12 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     page.finish()
 }
 
-fn table(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
+fn table(page: &mut Page<'_>, findings: &Findings) {
     let runs = &findings.runs;
     let is_asked = |p: &Property| runs.iter().any(|run| run.report.verdict(*p).is_some());
     let properties: Vec<_> = check::scenario::Named::ALL.iter().copied().filter(is_asked).collect();
     let states = |run: &Run| {
-        let more = if cut(&run.report, args).is_some() { "+" } else { "" };
+        let more = if is_cut(&run.report) { "+" } else { "" };
         format!("{}{more}", grouped(run.report.states.unique))
     };
     let depth = |run: &Run| run.report.states.depth.to_string();

@@ -1,0 +1,150 @@
+//! Random setups with all the knobs, and small numbers.
+
+use std::slice;
+
+use protocol::{
+    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
+    Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
+};
+use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
+
+/// Decisions that are drawn from a list of bytes; when it is used up, the first choice.
+pub(crate) struct Dice<'a>(slice::Iter<'a, u8>);
+
+impl<'a> Dice<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes.iter())
+    }
+
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
+        usize::from(self.0.next().copied().unwrap_or(0)) % sides
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.roll(choices.len())]
+    }
+
+    fn ticks(&mut self, least: u32, most: u32) -> Ticks {
+        Ticks(least + self.roll((most - least + 1) as usize) as u32)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.as_slice().is_empty()
+    }
+}
+
+/// Any setup that a scenario can describe.
+pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
+    let policy = policy(dice);
+    let lists: &[&[&[u8]]] = &[
+        &[&[0], &[0]],
+        &[&[0], &[0]],
+        &[&[0], &[0], &[0]],
+        &[&[0]],
+        &[&[0, 1], &[1, 0]],
+        &[&[0], &[1]],
+        &[&[0, 1], &[1, 2], &[2, 0]],
+        &[&[0, 0]],
+    ];
+    let lists = dice.pick(lists);
+    let names = |list: &[u8]| list.iter().map(|name| Resource(*name)).collect::<Vec<_>>();
+    let clients = lists.iter().filter_map(|list| LockList::new(&names(list), policy.order)).collect();
+    let resources = 1 + lists.iter().copied().flatten().max().copied().unwrap_or(0);
+    let latency_greatest = dice.ticks(0, 2);
+    let latency_least = Ticks(dice.roll(latency_greatest.0 as usize + 1) as u32);
+    let mut faults = Budget::default();
+    for fault in Fault::ALL {
+        let units = dice.pick(&[0, 1, 0, 2]);
+        if !(matches!(fault, Fault::Restart | Fault::Jump) && policy.acquire == Acquire::Unlocked) {
+            faults.set(fault, units);
+        }
+    }
+    let mut jump_only = Budget::default();
+    jump_only.set(Fault::Jump, faults.get(Fault::Jump));
+    let grain = dice.pick(&[Grain::Message, Grain::Message, Grain::Message, Grain::Exchange]);
+    let is_exchange = grain == Grain::Exchange;
+    Setup {
+        policy,
+        clients,
+        resources,
+        latency_least: if is_exchange { Ticks(0) } else { latency_least },
+        latency_greatest: if is_exchange { Ticks(0) } else { latency_greatest },
+        network: dice.pick(&[Network::Fifo, Network::Unordered]),
+        persistence: dice.pick(&[Persistence::Nothing, Persistence::Always]),
+        restart_delay: dice.ticks(0, 2),
+        jump: dice.ticks(1, 4),
+        rejoin: dice.pick(&[true, false]),
+        compare: dice.pick(&[Compare::GreaterOrEqual, Compare::Greater]),
+        grain,
+        faults: if is_exchange { jump_only } else { faults },
+    }
+}
+
+fn policy(dice: &mut Dice<'_>) -> Policy {
+    let acquire =
+        dice.pick(&[Acquire::SetNxPx, Acquire::SetNxPx, Acquire::SetnxThenExpire, Acquire::Setnx, Acquire::Unlocked]);
+    let is_locked = acquire != Acquire::Unlocked;
+    let fencing =
+        dice.pick(&[Fencing::Nothing, Fencing::Nothing, Fencing::WithGrant, Fencing::IncrBefore, Fencing::IncrAfter]);
+    let fencing = if is_locked { fencing } else { Fencing::Nothing };
+    let nodes = if fencing == Fencing::Nothing { dice.pick(&[1, 3, 2]) } else { 1 };
+    let quorum = if dice.roll(4) == 3 { 1 + dice.roll(nodes.into()) as u8 } else { nodes / 2 + 1 };
+    let ttl = Some(dice.ticks(3, 6)).filter(|_| acquire != Acquire::Setnx);
+    let renewal = dice.pick(&[
+        Renewal::Never,
+        Renewal::CompareAndExtend,
+        Renewal::Expire,
+        Renewal::SetNxPx,
+        Renewal::SetXxPx,
+        Renewal::SetPx,
+    ]);
+    let check =
+        dice.pick(&[TokenCheck::Nothing, TokenCheck::OnWrite, TokenCheck::OnReadAndWrite, TokenCheck::CheckThenWrite]);
+    let delay = dice.ticks(1, 2);
+    Policy {
+        acquire,
+        owner: dice.pick(&[Owner::PerAcquisition, Owner::PerClient, Owner::Constant]),
+        release: dice.pick(&[Release::CompareAndDelete, Release::GetThenDel, Release::Del, Release::Nothing]),
+        release_to: dice.pick(&[ReleaseTo::All, ReleaseTo::Believed]),
+        ttl,
+        nodes,
+        quorum,
+        visit: dice.pick(&[Visit::InOrder, Visit::AllAtOnce]),
+        timeout: dice.ticks(1, 5),
+        validity: dice.pick(&[Validity::FromSending, Validity::FromReply, Validity::Unchecked]),
+        drift: dice.pick(&[Drift::Subtracted, Drift::Added, Drift::Ignored]),
+        drift_ticks: dice.ticks(0, 1),
+        holder: dice.pick(&[Holder::Clocked, Holder::Naive]),
+        margin: dice.ticks(0, 1),
+        unknown: dice.pick(&[
+            UnknownAcquire::OwnValueHeld,
+            UnknownAcquire::RetrySameToken,
+            UnknownAcquire::RetryNewToken,
+            UnknownAcquire::GiveUp,
+            UnknownAcquire::AssumeHeld,
+        ]),
+        renewal: if is_locked && ttl.is_some() { renewal } else { Renewal::Never },
+        renew_every: dice.ticks(1, 3),
+        renewals: dice.pick(&[None, Some(1)]),
+        refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored]),
+        late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
+        fencing,
+        retry: dice.pick(&[
+            Retry::Fixed(delay),
+            Retry::Jitter(delay, Ticks(delay.0 + 2)),
+            Retry::Exponential(delay, Ticks(4)),
+            Retry::Never,
+        ]),
+        attempts: dice.pick(&[None, None, Some(2)]),
+        give_up_after: dice.pick(&[None, None, Some(Ticks(4))]),
+        order: dice.pick(&[Order::AsGiven, Order::Sorted]),
+        conflict: dice.pick(&[Conflict::Wait, Conflict::ReleaseAll]),
+        unsettled_write: dice.pick(&[UnsettledWrite::Waits, UnsettledWrite::AtOnce]),
+        program: Program {
+            work: dice.ticks(0, 2),
+            writes: 1 + dice.roll(2) as u8,
+            updates: 1 + dice.roll(3) as u8,
+            check: if fencing == Fencing::Nothing { TokenCheck::Nothing } else { check },
+        },
+    }
+}
