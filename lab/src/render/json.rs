@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use check::Engine;
 use check::scenario::{Named, Scenario, Verdict};
-use check::{Engine, Report};
 use serde::Serialize;
 use trace::Trace;
 use world::Grain;

@@ -88,7 +88,8 @@ impl Drop for Folder {
 /// Snapshots without what differs between two runs.
 pub(crate) fn stable(test: impl FnOnce()) {
     let mut settings = insta::Settings::clone_current();
-    settings.add_filter(r" *\b\d+(\.\d)? (ms|s|min|h)\b", " [time]");
+    settings.add_filter(r" *(\x1b\[2m)?\b\d+(\.\d)? (ms|s|min|h)\b", "$1 [time]");
+    settings.add_filter(r" *(\x1b\[2m)\d+(\.\d)? (ms|s|min|h)\b", "$1 [time]");
     settings.add_filter(r"[\d,]+ states/s", "[rate] states/s");
     settings.add_filter(r"(memory +)\d+ \w+ at", "$1[bytes] at");
     settings.add_filter(r"/[^\s]*/lab-it-[\d-]+", "[folder]");

@@ -47,7 +47,7 @@ pub(crate) fn narrate_actions(scenario: &Scenario, model: &LockModel, property: 
         id: format!("{:012x}", fingerprint(&(scenario.hash(), property, actions)).get() >> 16),
         scenario: ScenarioRef {
             id: scenario.id.clone(),
-            title: scenario.title.clone(),
+            title: scenario.full_title(),
             hash: scenario.hash_text(),
             faults: scenario
                 .faults

@@ -94,10 +94,10 @@ impl Telling<'_> {
                     self.words.reply(Some(command), reply, self.read_tag(tag), &self.ledger),
                 )),
                 Event::Answered { client, site, tag, .. } if parts.is_empty() => parts.push(format!(
-                    "client {} hears from {}: {}",
+                    "client {} hears {} from {}",
                     Words::client(client),
-                    self.words.site_name(site),
                     self.ledger.text(tag, &self.words),
+                    self.words.site_name(site),
                 )),
                 Event::Answered { client, .. } => parts.push(format!("client {} hears it", Words::client(client))),
                 Event::Lost { .. } => {

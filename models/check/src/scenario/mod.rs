@@ -59,6 +59,8 @@ pub struct Scenario {
     /// The checks of a sheet; none if the scenario is one check.
     pub rows: Vec<Row>,
     overridden: bool,
+    /// The title of the sheet that it is a row of.
+    sheet: Option<String>,
     places: Places,
 }
 
@@ -96,6 +98,7 @@ impl Scenario {
             witnesses: Vec::new(),
             rows: Vec::new(),
             overridden: false,
+            sheet: None,
             places: Places::new(id),
         }
     }
@@ -124,7 +127,16 @@ impl Scenario {
             witnesses: row.witnesses.clone().unwrap_or_else(|| self.witnesses.clone()),
             rows: Vec::new(),
             overridden: self.overridden,
+            sheet: Some(self.title.clone()),
             places: self.places.with(&row.places),
+        }
+    }
+
+    /// The title where it stands alone: of a row, with that of its sheet.
+    pub fn full_title(&self) -> String {
+        match &self.sheet {
+            Some(sheet) => format!("{sheet}: {}", self.title),
+            None => self.title.clone(),
         }
     }
 
@@ -156,6 +168,7 @@ impl PartialEq for Scenario {
             rows,
             overridden,
             places: _,
+            sheet: _,
         } = self;
         (id, title, about, family, source, pair)
             == (&other.id, &other.title, &other.about, &other.family, &other.source, &other.pair)

@@ -185,7 +185,7 @@ fn the_hash_is_of_what_a_run_depends_on() {
     assert_ne!(hash(""), hash("faults.pause = 1"));
     assert_ne!(hash(""), hash("[[row]]\ntitle = \"a\""));
     assert_ne!(hash("world.clients = 3"), hash("world.clients = 4"));
-    assert_eq!(hash("world.clients = 3"), hash("world.resources = [[\"x\"], [\"x\"], [\"x\"]]"));
+    assert_eq!(hash("world.clients = 3"), hash("world.resources = [[\"lock\"], [\"lock\"], [\"lock\"]]"));
 }
 
 #[test]

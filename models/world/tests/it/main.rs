@@ -1,4 +1,7 @@
 //! The world, step by step: transcripts that read as documentation, and laws that hold on random walks.
 
+mod knobs;
 mod laws;
 mod random;
+mod transcripts;
+mod words;
