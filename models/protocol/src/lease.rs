@@ -259,10 +259,6 @@ impl Lease {
         matches!(self.phase, Phase::Minting { .. } | Phase::Seeking(_) | Phase::Stamping { .. })
     }
 
-    pub(crate) fn is_leaving(&self) -> bool {
-        matches!(self.phase, Phase::Leaving(_))
-    }
-
     /// The acquisition that the lease is at, unless it is at rest.
     pub(crate) fn current(&self) -> Option<Token> {
         (!self.is_idle()).then_some(self.token)
@@ -404,38 +400,42 @@ impl Lease {
         seek.round.pending.remove(node);
         seek.second.remove(node);
         match outcome {
-            Outcome::Answered(Reply::Done | Reply::Minted(_)) => {
-                if let Outcome::Answered(Reply::Minted(fence)) = outcome {
-                    seek.fence = Some(fence);
-                }
-                if cx.policy.acquire == Acquire::SetnxThenExpire && !second {
-                    seek.round.ask(Nodes::only(node), cx);
-                    seek.second.insert(node);
-                    self.send(cx, node, Verb::Pexpire);
-                    return Change::Nothing;
-                }
-                seek.granted.insert(node);
-            }
+            Outcome::Answered(Reply::Done) if second => seek.granted.insert(node),
+            Outcome::Answered(Reply::Done) => return self.granted(cx, node, None),
+            Outcome::Answered(Reply::Minted(fence)) => return self.granted(cx, node, Some(fence)),
             Outcome::Answered(Reply::Taken { own, fence }) => {
-                // After an unknown result the entry may be the own one, but not every policy looks.
                 let asked_again = seek.retried.contains(node);
-                let looks = cx.policy.unknown == UnknownAcquire::OwnValueHeld;
-                if own && asked_again && looks {
-                    seek.fence = fence.or(seek.fence);
-                    seek.granted.insert(node);
-                } else if looks || !asked_again {
+                if own && asked_again && cx.policy.unknown == UnknownAcquire::OwnValueHeld {
+                    return self.granted(cx, node, fence);
+                }
+                // After an unknown result an own entry may stand there all the same, now or later.
+                if !asked_again {
                     seek.contacted.remove(node);
                 }
             }
             Outcome::Answered(Reply::Nothing | Reply::Entry { .. } | Reply::Account(_) | Reply::Stale) => {}
             Outcome::Refused => {
                 // Nothing can stand on a server that the request certainly never reached.
-                if !seek.retried.contains(node) {
+                if !second && !seek.retried.contains(node) {
                     seek.contacted.remove(node);
                 }
             }
             Outcome::Unknown => return self.unknown(cx, Nodes::only(node), second),
         }
+        self.judge(cx)
+    }
+
+    /// A server has an entry of this acquisition. It counts when the entry has its TTL as well.
+    fn granted<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, fence: Option<Fence>) -> Change {
+        let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
+        seek.fence = fence.or(seek.fence);
+        if cx.policy.acquire == Acquire::SetnxThenExpire {
+            seek.round.ask(Nodes::only(node), cx);
+            seek.second.insert(node);
+            self.send(cx, node, Verb::Pexpire);
+            return Change::Nothing;
+        }
+        seek.granted.insert(node);
         self.judge(cx)
     }
 

@@ -68,8 +68,8 @@ enum Phase {
     },
 }
 
-/// The greatest number of doublings of an exponential delay.
-const MAX_DOUBLINGS: u8 = 6;
+/// The greatest number of doublings of an exponential delay: more would not fit.
+const MAX_DOUBLINGS: u8 = 31;
 
 impl Locks {
     /// One step: the clock is looked at first, then the input.
@@ -87,9 +87,12 @@ impl Locks {
     }
 
     /// Leaves the locks to their TTL, without a word to the servers, and stays at rest until it has surely passed.
-    pub fn abandon(&mut self, config: &Config<'_>, now: Time) {
+    pub fn abandon(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         match config.policy.lease() {
-            None => self.forget(),
+            None => {
+                self.forget();
+                out.push(Effect::Tell(Notice::Released));
+            }
             Some(ttl) => {
                 for lease in &mut self.leases {
                     lease.lie_low();
@@ -151,11 +154,6 @@ impl Locks {
         self.leases[slot.0 as usize].is_seeking()
     }
 
-    /// Whether the lock of a slot is being given back, or what an attempt may have left is being cleaned up.
-    pub fn is_giving_back(&self, slot: Slot) -> bool {
-        self.leases[slot.0 as usize].is_leaving()
-    }
-
     /// The acquisition that a slot is at, if it is at one.
     pub fn current(&self, slot: Slot) -> Option<Token> {
         self.leases[slot.0 as usize].current()
@@ -200,13 +198,9 @@ impl Locks {
         self.leases[slot.0 as usize].set_token(token);
     }
 
-    /// Visits every fencing token, for a checker that keeps numbers by rank.
-    pub fn each_fence(&mut self, mut visit: impl FnMut(&mut Fence)) {
-        for lease in &mut self.leases {
-            if let Some(fence) = lease.fence_mut() {
-                visit(fence);
-            }
-        }
+    /// The fencing token of a slot, wherever its lease stands, for a checker that keeps numbers by rank.
+    pub fn fence_mut(&mut self, slot: Slot) -> Option<&mut Fence> {
+        self.leases[slot.0 as usize].fence_mut()
     }
 
     /// Moves all deadlines as time passes. What is due stays due.
@@ -285,6 +279,9 @@ impl Locks {
 
     fn settled(&mut self, config: &Config<'_>, now: Time, op: OpId, outcome: Outcome, out: &mut impl Outbox) {
         let Place::Lock(slot, _) = op.place else { return };
+        if usize::from(slot.0) >= config.locks.as_slice().len() {
+            return;
+        }
         let change = self.leases[slot.0 as usize].settled(&mut context(config, now, slot, out), op, outcome);
         self.changed(config, now, slot.0, change, out);
     }
@@ -347,13 +344,7 @@ impl Locks {
             | Phase::Leaving
             | Phase::Dormant { .. } => return self.rest_if_done(config, now, out),
         }
-        if config.policy.counts_attempts() {
-            self.attempts = self.attempts.saturating_add(1).min(config.policy.most_attempts());
-        }
-        let spent = config.policy.attempts.is_some_and(|most| self.attempts >= most)
-            || self.give_up_at.is_some_and(|end| now >= end)
-            || config.policy.retry == Retry::Never;
-        if spent {
+        if self.attempt_was_the_last(config, now) {
             return self.give_back(config, now, Phase::GivingUp, out);
         }
         match config.policy.conflict {
@@ -362,13 +353,26 @@ impl Locks {
         }
     }
 
+    /// Counts a failed attempt, and says whether there is none left.
+    fn attempt_was_the_last(&mut self, config: &Config<'_>, now: Time) -> bool {
+        if config.policy.counts_attempts() {
+            self.attempts = self.attempts.saturating_add(1).min(config.policy.most_attempts());
+        }
+        config.policy.attempts.is_some_and(|most| self.attempts >= most)
+            || self.give_up_at.is_some_and(|end| now >= end)
+            || config.policy.retry == Retry::Never
+    }
+
     fn lost(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         match self.phase {
             Phase::Held => {
                 self.phase = Phase::Lost;
                 out.push(Effect::Tell(Notice::Lost));
             }
-            Phase::Seeking(_) | Phase::Waiting { .. } => self.give_back(config, now, Phase::Unwinding, out),
+            Phase::Seeking(_) | Phase::Waiting { .. } => {
+                let is_last = self.attempt_was_the_last(config, now);
+                self.give_back(config, now, if is_last { Phase::GivingUp } else { Phase::Unwinding }, out);
+            }
             Phase::Idle | Phase::Unwinding | Phase::GivingUp | Phase::Lost | Phase::Leaving | Phase::Dormant { .. } => {
             }
         }
@@ -380,8 +384,8 @@ impl Locks {
             Retry::Fixed(delay) => (delay, delay),
             Retry::Jitter(least, most) => (least, most),
             Retry::Exponential(first, most) => {
-                let doubled = first.0 << self.attempts.saturating_sub(1).min(MAX_DOUBLINGS);
-                let delay = Ticks(doubled.min(most.0));
+                let doublings = self.attempts.saturating_sub(1).min(MAX_DOUBLINGS);
+                let delay = Ticks(first.0.saturating_mul(1 << doublings).min(most.0));
                 (delay, delay)
             }
         };
@@ -467,7 +471,11 @@ impl Policy {
 
     /// From where on one more failed attempt changes nothing.
     fn most_attempts(&self) -> u8 {
-        self.attempts.unwrap_or(MAX_DOUBLINGS + 1)
+        let doublings = match self.retry {
+            Retry::Exponential(first, most) => (0..MAX_DOUBLINGS).find(|n| first.0.saturating_mul(1 << n) >= most.0),
+            Retry::Never | Retry::Fixed(_) | Retry::Jitter(..) => Some(0),
+        };
+        self.attempts.unwrap_or(0).max(doublings.unwrap_or(MAX_DOUBLINGS) + 1)
     }
 }
 

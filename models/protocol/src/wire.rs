@@ -66,6 +66,16 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// The lock, or the account that it protects.
+    pub fn resource(self) -> Resource {
+        match self {
+            Self::Lock { resource, .. } => resource,
+            Self::Read { account, .. } | Self::Check { account, .. } | Self::Write { account, .. } => account,
+        }
+    }
+}
+
 /// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reply {

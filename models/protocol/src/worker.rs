@@ -18,6 +18,8 @@ pub struct Worker {
     /// Tells the operations on the resource apart.
     round: u32,
     updates_left: u8,
+    /// Whether the program ends as soon as its own write is settled.
+    quits: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,6 +55,10 @@ impl Worker {
     pub fn step(&mut self, config: &Config<'_>, now: Time, input: Input, out: &mut impl Outbox) {
         match input {
             Input::Acquire if !self.can_start() => {}
+            Input::Release => {
+                self.drive(config, now, None, out);
+                self.quit(config, now, out);
+            }
             Input::Settled(op @ OpId { place: Place::Store, .. }, outcome) => {
                 // The clock comes first here as well.
                 self.drive(config, now, None, out);
@@ -64,7 +70,7 @@ impl Worker {
                 self.drive(config, now, Some(Input::Wake), out);
                 self.work(config, now, out);
             }
-            Input::Acquire | Input::Release | Input::Settled(..) => self.drive(config, now, Some(input), out),
+            Input::Acquire | Input::Settled(..) => self.drive(config, now, Some(input), out),
         }
     }
 
@@ -96,6 +102,7 @@ impl Worker {
     /// The client ends: only the number of updates that it has still to make outlives it.
     pub fn crash(&mut self) {
         self.job = Job::Idle;
+        self.quits = false;
         self.locks.forget();
     }
 
@@ -177,6 +184,7 @@ impl Worker {
             Job::Writing { timeout, written } => {
                 tape.time(timeout);
                 tape.small(written, 2);
+                tape.flag(&mut self.quits);
             }
         }
     }
@@ -216,7 +224,7 @@ impl Worker {
         match hear.notice {
             None | Some(Notice::Released) => {}
             Some(Notice::Acquired { .. }) => self.read(config, now, out),
-            Some(Notice::Lost) => self.lost(config, now, out),
+            Some(Notice::Lost) => self.quit(config, now, out),
             Some(Notice::GaveUp) => self.updates_left = self.updates_left.saturating_sub(1),
         }
     }
@@ -296,7 +304,7 @@ impl Worker {
                 if written + 1 == config.policy.program.writes {
                     self.updates_left = self.updates_left.saturating_sub(1);
                     self.end(config, now, out);
-                } else if self.still_holds(config, now) {
+                } else if self.still_holds(config, now) && !self.quits {
                     self.compute(config, now, seen, written + 1, out);
                 } else {
                     self.end(config, now, out);
@@ -305,26 +313,29 @@ impl Worker {
             (Job::Writing { .. }, Outcome::Unknown) if config.policy.unsettled_write == UnsettledWrite::Waits => {
                 // The write may still arrive: an unlock that overtakes it would lose an update. The TTL frees the lock.
                 self.job = Job::Idle;
-                self.locks.abandon(config, now);
+                self.quits = false;
+                self.locks.abandon(config, now, out);
             }
             (Job::Idle | Job::Working { .. }, _) => {}
             (Job::Reading { .. } | Job::Checking { .. } | Job::Writing { .. }, _) => self.end(config, now, out),
         }
     }
 
-    /// Ends the program, well or not, and gives the locks back.
-    fn end(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
-        self.job = Job::Idle;
-        self.drive(config, now, Some(Input::Release), out);
-    }
-
-    fn lost(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+    /// The lock is lost, or the user wants it given back: at once, or when the own write is settled.
+    fn quit(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
         let writing = matches!(self.job, Job::Writing { .. });
         match config.policy.unsettled_write {
-            UnsettledWrite::Waits if writing => {}
+            UnsettledWrite::Waits if writing => self.quits = true,
             UnsettledWrite::AtOnce if writing => self.drive(config, now, Some(Input::Release), out),
             UnsettledWrite::Waits | UnsettledWrite::AtOnce => self.end(config, now, out),
         }
+    }
+
+    /// Ends the program, well or not, and gives the locks back.
+    fn end(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        self.job = Job::Idle;
+        self.quits = false;
+        self.drive(config, now, Some(Input::Release), out);
     }
 
     /// Whether the client may go on with its program: it holds the locks, or knows no better.

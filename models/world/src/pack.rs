@@ -444,11 +444,13 @@ fn fold_request(body: &mut Body, tape: &mut impl Tape) {
     }
     match &mut command {
         Command::Lock { resource, token, mint, .. } => {
+            grant = 0;
             tape.small(&mut resource.0, 2);
             tape.token(token);
             tape.flag(mint);
         }
         Command::Read { account, fence } | Command::Check { account, fence } => {
+            grant = 0;
             tape.small(&mut account.0, 2);
             tape.option(fence, |tape, fence| tape.fence(fence));
         }

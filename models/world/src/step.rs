@@ -1,6 +1,6 @@
 //! What a step does.
 
-use protocol::{Command, Input, OpId, Outcome, Place, Reply, Resource, Slot, Time, Worker};
+use protocol::{Command, Input, OpId, Outcome, Place, Reply, Resource, Slot, Time, Verb, Worker};
 use smallvec::SmallVec;
 
 use crate::action::Action;
@@ -43,7 +43,7 @@ impl World {
                 let lost = self.take(lane, at);
                 observer.event(Event::Lost { tag: lost.tag });
             }
-            Action::Crash(client) => self.crash(client, observer),
+            Action::Crash(client) => self.crash(setup, client, observer),
             Action::Restart(node) => self.restart(setup, node, observer),
             Action::JumpForward(node) => {
                 let jump = setup.jump.0 as u8;
@@ -84,7 +84,7 @@ impl World {
         self.sort_lanes(setup);
     }
 
-    fn crash(&mut self, client: u8, observer: &mut impl Observer) {
+    fn crash(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
         let state = &mut self.clients[client as usize];
         state.running = Running::Crashed;
         state.worker.crash();
@@ -95,7 +95,7 @@ impl World {
         for message in self.messages.iter_mut().filter(|m| m.lane.client == client) {
             message.bereft = true;
         }
-        self.stop_awaiting(client, |_| false, observer);
+        self.stop_awaiting(setup, client, |_| false, observer);
     }
 
     fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
@@ -163,6 +163,9 @@ impl World {
                 {
                     observer.event(Event::Blocked { client, by: entry.by });
                 }
+                if mint || verb == Verb::Incr {
+                    self.make_room(setup, resource, index);
+                }
                 let served = self.nodes[index as usize].serve(&setup.policy, resource, verb, mint, by);
                 self.flags.wrong_release |= served.wrong;
                 if served.written {
@@ -182,7 +185,7 @@ impl World {
                     let client = message.lane.client;
                     let again = message.awaited && self.clients[client as usize].worker.writes_done() > 0;
                     observer.event(Event::Accepted { client, again });
-                    self.outdate(setup);
+                    self.outdate(setup, account);
                 }
                 Some(stored.reply)
             }
@@ -211,13 +214,19 @@ impl World {
     }
 
     /// After an accepted write, what anybody had read before is no longer what the account holds.
-    fn outdate(&mut self, setup: &Setup) {
-        for client in &mut self.clients {
-            if let Some(seen) = client.worker.seen_mut() {
+    fn outdate(&mut self, setup: &Setup, account: Resource) {
+        let works_on = |client: usize| {
+            let config = Self::config(setup, client as u8);
+            config.locks.as_slice()[Worker::account_slot(&config).0 as usize]
+        };
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            if works_on(index) == account
+                && let Some(seen) = client.worker.seen_mut()
+            {
                 *seen = OUTDATED;
             }
         }
-        for message in &mut self.messages {
+        for message in self.messages.iter_mut().filter(|m| works_on(m.lane.client as usize) == account) {
             match &mut message.body {
                 Body::Request { command: Command::Write { seen, .. }, .. } | Body::Reply(Reply::Account(seen)) => {
                     *seen = OUTDATED;
@@ -242,9 +251,9 @@ impl World {
         let before = self.clients[client as usize];
         let mut effects = Effects::default();
         self.clients[client as usize].worker.step(&config, Time(0), input, &mut effects);
-        self.forget_answers(client, &before.worker, observer);
+        self.forget_answers(setup, client, &before.worker, observer);
         self.forget_grants(setup, client, &before.worker);
-        self.note_refusal(client, &before.worker, input, observer);
+        self.note_refusal(setup, client, &before.worker, input, observer);
         let mut unsent = SmallVec::<[OpId; 4]>::new();
         for effect in effects.0 {
             match effect {
@@ -297,12 +306,18 @@ impl World {
     }
 
     /// Marks what the core no longer waits for. A reply that nobody waits for is taken out of the world.
-    fn forget_answers(&mut self, client: u8, before: &Worker, observer: &mut impl Observer) {
+    fn forget_answers(&mut self, setup: &Setup, client: u8, before: &Worker, observer: &mut impl Observer) {
         let worker = self.clients[client as usize].worker;
-        self.stop_awaiting(client, |place| worker.awaited(place) == before.awaited(place), observer);
+        self.stop_awaiting(setup, client, |place| worker.awaited(place) == before.awaited(place), observer);
     }
 
-    fn stop_awaiting(&mut self, client: u8, still: impl Fn(Place) -> bool, observer: &mut impl Observer) {
+    fn stop_awaiting(
+        &mut self,
+        setup: &Setup,
+        client: u8,
+        still: impl Fn(Place) -> bool,
+        observer: &mut impl Observer,
+    ) {
         self.messages.retain(|message| {
             if message.lane.client != client || !message.awaited || still(message.place()) {
                 return true;
@@ -313,6 +328,7 @@ impl World {
             }
             message.is_request()
         });
+        self.sort_lanes(setup);
     }
 
     /// A grant ends with its acquisition.
@@ -326,11 +342,11 @@ impl World {
     }
 
     /// Notes when a client turns down what the servers granted.
-    fn note_refusal(&self, client: u8, before: &Worker, input: Input, observer: &mut impl Observer) {
+    fn note_refusal(&self, setup: &Setup, client: u8, before: &Worker, input: Input, observer: &mut impl Observer) {
         let Input::Settled(OpId { place: Place::Lock(slot, _), .. }, Outcome::Answered(reply)) = input else { return };
         let locks = self.clients[client as usize].worker.locks();
         let granted = matches!(reply, Reply::Done | Reply::Minted(_));
-        if granted && before.locks().is_asking(slot) && locks.is_giving_back(slot) {
+        if granted && before.locks().is_asking(slot) && !locks.is_asking(slot) && !self.believes(setup, client, slot) {
             observer.event(Event::TurnedDown { client });
         }
     }

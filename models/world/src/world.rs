@@ -61,6 +61,10 @@ pub struct World {
     pub next_tag: u32,
 }
 
+/// How many fencing tokens were minted before the world began: more than a search mints within one, so that a counter
+/// that a restart sets back does not catch up.
+const FIRST_TOKENS: Fence = Fence(32);
+
 impl Clone for World {
     fn clone(&self) -> Self {
         Self {
@@ -81,7 +85,11 @@ impl World {
             let config = Config { policy: &setup.policy, locks };
             world.clients.push(Client { worker: Worker::new(&config), ..Client::default() });
         }
-        world.nodes.resize(setup.policy.nodes as usize, Node::default());
+        let mut node = Node::default();
+        if setup.policy.fencing != Fencing::Nothing {
+            node.counters[..setup.resources as usize].fill(FIRST_TOKENS);
+        }
+        world.nodes.resize(setup.policy.nodes as usize, node);
         world.accounts.resize(setup.resources as usize, Account::default());
         world
     }
@@ -143,7 +151,7 @@ impl World {
     pub fn canonicalise(&mut self, setup: &Setup) {
         self.rank_tokens(setup);
         if setup.policy.fencing != Fencing::Nothing {
-            self.rank_fences();
+            self.rank_fences(setup);
         }
         self.rank_grants();
     }
@@ -181,23 +189,51 @@ impl World {
         }
     }
 
-    fn rank_fences(&mut self) {
-        // Zero stands before every token, and stays what it is.
-        let mut used = Ranks::default();
-        used.note(0);
-        self.each_fence(|fence| used.note(fence.0));
-        if !used.are_dense() {
-            self.each_fence(|fence| fence.0 = used.rank(fence.0));
+    /// Ranks the fencing tokens of each lock.
+    fn rank_fences(&mut self, setup: &Setup) {
+        for resource in (0..setup.resources).map(Resource) {
+            // Zero stands before every token, and stays what it is.
+            let mut used = Ranks::default();
+            used.note(0);
+            self.each_fence(setup, resource, |fence| used.note(fence.0));
+            if !used.are_dense() {
+                self.each_fence(setup, resource, |fence| fence.0 = used.rank(fence.0));
+            }
         }
     }
 
-    fn each_fence(&mut self, mut visit: impl FnMut(&mut Fence)) {
-        for node in &mut self.nodes {
-            node.counters.iter_mut().for_each(&mut visit);
+    /// Makes room for a token right after the counter of a node.
+    ///
+    /// A counter that a restart has set back mints tokens that lie before all that were minted earlier. In a world that
+    /// keeps tokens by rank nothing would lie between.
+    pub(crate) fn make_room(&mut self, setup: &Setup, resource: Resource, node: u8) {
+        let next = self.nodes[node as usize].counters[resource.0 as usize].0 + 1;
+        let mut taken = false;
+        self.each_fence(setup, resource, |fence| taken |= fence.0 == next);
+        if taken {
+            self.each_fence(setup, resource, |fence| fence.0 += u32::from(fence.0 >= next));
         }
-        self.accounts.iter_mut().for_each(|account| visit(&mut account.fence));
-        self.clients.iter_mut().for_each(|client| client.worker.locks_mut().each_fence(&mut visit));
-        self.messages.iter_mut().filter_map(Message::fence_mut).for_each(visit);
+    }
+
+    fn each_fence(&mut self, setup: &Setup, resource: Resource, mut visit: impl FnMut(&mut Fence)) {
+        for node in &mut self.nodes {
+            visit(&mut node.counters[resource.0 as usize]);
+        }
+        visit(&mut self.accounts[resource.0 as usize].fence);
+        for (client, locks) in self.clients.iter_mut().zip(&setup.clients) {
+            for (slot, name) in (0..).zip(locks.as_slice()) {
+                if let Some(fence) = client.worker.locks_mut().fence_mut(Slot(slot)).filter(|_| *name == resource) {
+                    visit(fence);
+                }
+            }
+        }
+        for message in &mut self.messages {
+            if message.fence_is_of(setup) == resource
+                && let Some(fence) = message.fence_mut()
+            {
+                visit(fence);
+            }
+        }
     }
 
     fn rank_grants(&mut self) {
@@ -276,6 +312,14 @@ impl Node {
 }
 
 impl Message {
+    /// The lock whose fencing token the message can carry.
+    fn fence_is_of(&self, setup: &Setup) -> Resource {
+        match self.body {
+            Body::Request { command, .. } => command.resource(),
+            Body::Reply(_) => setup.clients[self.lane.client as usize].as_slice()[self.slot.0 as usize],
+        }
+    }
+
     fn fence_mut(&mut self) -> Option<&mut Fence> {
         use protocol::Reply;
         match &mut self.body {

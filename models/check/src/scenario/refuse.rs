@@ -3,7 +3,7 @@
 use core::fmt;
 
 use protocol::{Acquire, Drift, Fencing, Holder, Renewal, Ticks, TokenCheck, Validity, Visit};
-use world::Fault;
+use world::{Fault, Persistence};
 
 use super::error::{Problem, ScenarioError};
 use super::expect::{Property, Verdict, Witness};
@@ -132,6 +132,15 @@ pub static RULES: &[Rule] = &[
         reason: "the greatest of several counters does not grow with every grant, so it is no fencing token",
         instead: "set nodes to 1, or fencing to \"none\"",
         clash: |s| clash(fences(&s.settings) && s.settings.nodes > 1, &["fencing", "nodes"]),
+    },
+    Rule {
+        id: "counter-forgotten-twice",
+        reason: "tokens that are minted after each of two restarts can be equal, and the search only keeps their order",
+        instead: "set faults.restart to 1, or persistence to \"always\"",
+        clash: |s| {
+            let forgets = fences(&s.settings) && s.settings.persistence == Persistence::Nothing;
+            clash(forgets && s.faults.get(Fault::Restart) > 1, &["faults.restart", "fencing", "persistence"])
+        },
     },
     Rule {
         id: "check-without-fencing",

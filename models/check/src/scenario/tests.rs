@@ -330,6 +330,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("limits-without-retry", "[lock]\nretry = \"none\"\nattempts = 3"),
     ("fencing-unlocked", "[lock]\nacquire = \"unlocked\"\nfencing = \"incr-before\""),
     ("fencing-many-nodes", "[lock]\nfencing = \"with-grant\"\n[world]\nnodes = 3"),
+    ("counter-forgotten-twice", "[lock]\nfencing = \"with-grant\"\n[faults]\nrestart = 2"),
     ("check-without-fencing", "[resource]\ncheck = \"on-write\""),
     ("server-fault-unlocked", "[lock]\nacquire = \"unlocked\"\n[faults]\njump = 1"),
     ("exchange-with-latency", "[world]\nlatency = 1\ngrain = \"exchange\""),

@@ -205,7 +205,6 @@ mod unsettled_write {
     }
 
     #[test]
-    #[ignore = "found: Input::Release goes to the locks although a write is unsettled"]
     fn cancelling_does_not_overtake_the_own_write() {
         let mut client = writer(BASE);
         assert_eq!(client.release(), NOTHING);
@@ -213,7 +212,6 @@ mod unsettled_write {
     }
 
     #[test]
-    #[ignore = "found: Locks::abandon without a TTL tells nothing"]
     fn a_lock_without_an_end_is_told_to_be_left_behind() {
         let mut client = writer(Policy { acquire: Acquire::Setnx, ttl: None, ..BASE });
         assert_eq!(client.at(4).wake(), ["Released"]);

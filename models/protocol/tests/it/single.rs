@@ -209,10 +209,9 @@ mod unknown_result {
     }
 
     #[test]
-    fn another_value_there_is_a_refusal() {
+    fn another_value_there_is_a_refusal_but_the_first_request_may_still_arrive() {
         let mut client = asks_again(UnknownAcquire::OwnValueHeld);
-        assert_eq!(client.answers(0, TAKEN), NOTHING);
-        assert_eq!(client.wakes(), Some((5, 5)));
+        assert_eq!(client.answers(0, TAKEN), ["node 0: DEL x if a1"]);
     }
 
     #[test]
@@ -284,7 +283,6 @@ mod unknown_result {
     }
 
     #[test]
-    #[ignore = "found: Refused on the second command forgets the entry of the first"]
     fn an_expire_that_was_never_sent_leaves_an_entry_without_an_end() {
         let mut client = locks(Policy { acquire: Acquire::SetnxThenExpire, ..BASE });
         client.acquire();
@@ -293,7 +291,6 @@ mod unknown_result {
     }
 
     #[test]
-    #[ignore = "found: the entry is taken for a grant and never given its TTL"]
     fn an_own_entry_that_setnx_found_still_needs_its_expire() {
         let mut client = locks(Policy { acquire: Acquire::SetnxThenExpire, ..BASE });
         client.acquire();

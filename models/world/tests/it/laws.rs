@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use protocol::Fencing;
-use world::{Action, Event, Fault, Message, Observer, Packed, Setup, World};
+use world::{Action, Event, Fault, Message, Observer, Packed, Persistence, Setup, World};
 
 use crate::random::{Dice, setup};
 
@@ -57,10 +57,6 @@ fn unpacks_to(mut into: World, world: &World, setup: &Setup) -> Result<(), TestC
 
 fn fences(setup: &Setup) -> bool {
     setup.policy.fencing != Fencing::Nothing
-}
-
-fn restarts(setup: &Setup) -> bool {
-    setup.faults.get(Fault::Restart) > 0
 }
 
 /// Walks through a world whose numbers are kept by rank and through one that keeps them as they were given out.
@@ -148,7 +144,6 @@ proptest! {
 
     /// Whatever the world held that it is unpacked into.
     #[test]
-    #[ignore = "found: a request that is no write keeps the grant of the write that lay in its place"]
     fn what_it_is_unpacked_into_makes_no_difference(bytes in bytes()) {
         walk(&bytes, |setup, world, _, next| unpacks_to(world.clone(), next, setup))?;
     }
@@ -180,14 +175,12 @@ proptest! {
     /// Numbers by rank can do all that the numbers as given out can do, and no more.
     #[test]
     fn ranks_are_as_good_as_numbers(bytes in bytes()) {
-        ranks_and_numbers(&bytes, |setup| !fences(setup) || setup.resources == 1 && !restarts(setup))?;
-    }
-
-    /// Also where several locks have fencing tokens.
-    #[test]
-    #[ignore = "found: the ranks of one lock's tokens depend on those of another's"]
-    fn ranks_are_as_good_as_numbers_with_several_locks(bytes in bytes()) {
-        ranks_and_numbers(&bytes, |setup| fences(setup) && setup.resources > 1 && !restarts(setup))?;
+        // Scenarios with more are refused: tokens minted after each of two restarts can be equal.
+        let admits = |setup: &Setup| {
+            let forgets = fences(setup) && setup.persistence == Persistence::Nothing;
+            !forgets || setup.faults.get(Fault::Restart) < 2
+        };
+        ranks_and_numbers(&bytes, admits)?;
     }
 
     /// A client that is woken has something to do: time never waits for nothing.
@@ -260,7 +253,6 @@ proptest! {
 
 /// After two updates under the tokens 1 and 2 the server restarts without memory, and mints 1 again: a stale token.
 #[test]
-#[ignore = "found: a counter that was set back comes nearer to the tokens above it, and here to 1 as the greatest"]
 fn ranks_are_as_good_as_numbers_after_a_restart() {
     let lines = ["clients 1", "fencing with-grant", "check on-write", "work 0", "updates 3", "restart 1"];
     let setup = crate::knobs::setup(lines.into_iter());

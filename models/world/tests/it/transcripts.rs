@@ -200,14 +200,6 @@ fn transcripts() {
     assert!(failed.is_empty(), "- expected, + found; UPDATE=1 accepts what is found\n\n{failed}");
 }
 
-/// What the world should do and does not. Not to be updated, but moved to the others when it does.
-#[test]
-#[ignore = "found: see the files of tests/found"]
-fn transcripts_of_what_is_to_be_repaired() {
-    let failed = check("found", false);
-    assert!(failed.is_empty(), "- expected, + found\n\n{failed}");
-}
-
 #[test]
 fn a_difference_shows_what_surrounds_it() {
     assert_eq!(differences("a\nb\nx\nd\n", "a\nb\nc\nd\n"), "  a\n  b\n- c\n+ x\n");
