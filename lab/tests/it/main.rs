@@ -7,5 +7,6 @@ mod files;
 mod help;
 mod json;
 mod limits;
+mod readme;
 mod run;
 mod text;
