@@ -50,7 +50,9 @@ impl Default for Style {
 pub fn render(trace: &Trace, style: &Style) -> String {
     let mut page = Page::new(trace, style);
     frame::head(&mut page);
-    page.heading();
+    if !trace.steps.is_empty() {
+        page.heading();
+    }
     for step in &trace.steps {
         page.step(step);
     }
@@ -158,11 +160,13 @@ impl<'a> Page<'a> {
         if self.lanes_fit() {
             self.lanes.step(step, &mut line);
         }
+        // Between two lines of one sentence a rule would look like a part of it.
+        let ruled = step.kind == StepKind::Tick && beside && text.len() == 1;
         let mut first = Some(line);
         if !beside && let Some(line) = first.take() {
             self.put(line);
         }
-        for (number, (paint, text)) in text.into_iter().enumerate() {
+        for (paint, text) in text {
             let mut line = first.take().unwrap_or_else(|| {
                 let mut line = Line::default();
                 if beside {
@@ -173,7 +177,7 @@ impl<'a> Page<'a> {
             });
             line.pad(at);
             line.push(paint, &text);
-            if step.kind == StepKind::Tick && beside && number == 0 {
+            if ruled {
                 self.rule(&mut line, at + columns(&text));
             }
             self.put(line);

@@ -19,7 +19,9 @@ pub(super) fn head(page: &mut Page<'_>) {
     row(page, "", Paint::Plain, &trace.property.says);
     let shown = if page.style.colour { "faint" } else { "in parentheses" };
     let (all, mattering) = (trace.steps.len(), trace.mattering());
-    let count = if mattering == all {
+    let count = if all == 0 {
+        "none: the beginning violates it".to_owned()
+    } else if mattering == all {
         format!("all {all} steps matter")
     } else {
         format!("{mattering} of {all} steps matter; the others are {shown}")
@@ -29,9 +31,11 @@ pub(super) fn head(page: &mut Page<'_>) {
     let faults: Vec<String> =
         trace.scenario.faults.iter().map(|fault| format!("{} {}", fault.fault, fault.budget)).collect();
     row(page, "faults", Paint::Plain, &if faults.is_empty() { "none".to_owned() } else { faults.join(", ") });
-    let lanes = who(&page.lanes);
-    row(page, "lanes", Paint::Plain, &lanes);
-    legend(page);
+    if all > 0 {
+        let lanes = who(&page.lanes);
+        row(page, "lanes", Paint::Plain, &lanes);
+        legend(page);
+    }
     page.gap();
 }
 
