@@ -1,7 +1,7 @@
 //! What the views have in common: how a search ended, the trace, the other counterexamples, the exit code.
 
 use check::explore::Cut;
-use check::scenario::{Named, Verdict, Witness};
+use check::scenario::{Named, Witness};
 use check::{Ending, Report};
 use trace::Trace;
 use trace::render::terminal;
@@ -30,16 +30,12 @@ pub(super) fn trace(trace: &Trace, settled: &Settled) -> String {
 
 /// Whether a search was cut short.
 pub(super) fn is_cut(report: &Report) -> bool {
-    !report.is_complete() || report.properties.iter().any(|p| p.verdict == Verdict::Inconclusive)
+    !report.is_complete()
 }
 
 /// What cut a search short; none if nothing did.
-pub(super) fn cut(report: &Report, args: &CheckArgs) -> Option<&'static str> {
+pub(super) fn cut(report: &Report) -> Option<&'static str> {
     match report.ending {
-        Ending::Exhausted if is_cut(report) => {
-            // stateright does not say which limit it hit.
-            Some(if args.limits.max_states.is_some() { "--max-states" } else { "--max-depth" })
-        }
         Ending::Exhausted => None,
         Ending::MaxStates => Some("--max-states"),
         Ending::MaxDepth => Some("--max-depth"),

@@ -209,7 +209,7 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
         },
         verdict: Exit::of(report).word(),
         complete: !is_cut(report),
-        cut_by: cut(report, args).map(|by| by.trim_start_matches("--")),
+        cut_by: cut(report).map(|by| by.trim_start_matches("--")),
         matches: run.mismatches.as_ref().map(Vec::is_empty),
         grain: match report.grain {
             Grain::Message => "message",

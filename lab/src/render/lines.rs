@@ -116,7 +116,7 @@ pub(crate) fn end(findings: &Findings, args: &CheckArgs, settled: &Settled) -> S
     page.gap();
     let reports: Vec<&Report> = findings.runs.iter().map(|run| &run.report).collect();
     legend(&mut page, &reports);
-    if let Some(by) = findings.runs.iter().find_map(|run| cut(&run.report, args)) {
+    if let Some(by) = findings.runs.iter().find_map(|run| cut(&run.report)) {
         page.prose(Paint::Doubt, 2, &format!("A + behind a number: cut short by {by}, there are more states"));
     }
     total(&mut page, findings, args);

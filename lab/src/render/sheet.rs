@@ -39,7 +39,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     page.gap();
     let reports: Vec<&Report> = findings.runs.iter().map(|run| &run.report).collect();
     legend(&mut page, &reports);
-    notes(&mut page, findings, args);
+    notes(&mut page, findings);
     total(&mut page, findings, args);
     if let Some((_, _, trace)) = findings.shown() {
         page.gap();
@@ -109,10 +109,10 @@ pub(super) fn legend(page: &mut Page<'_>, reports: &[&Report]) {
 }
 
 /// What a sign alone does not say.
-fn notes(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) {
-    let cut_by: BTreeSet<_> = findings.runs.iter().filter_map(|run| cut(&run.report, args)).collect();
+fn notes(page: &mut Page<'_>, findings: &Findings) {
+    let cut_by: BTreeSet<_> = findings.runs.iter().filter_map(|run| cut(&run.report)).collect();
     for by in cut_by {
-        let cut: Vec<&Run> = findings.runs.iter().filter(|run| cut(&run.report, args) == Some(by)).collect();
+        let cut: Vec<&Run> = findings.runs.iter().filter(|run| cut(&run.report) == Some(by)).collect();
         let titles: Vec<&str> = cut.iter().map(|run| run.report.title.as_str()).collect();
         let is_chance = cut.iter().any(|run| is_chance(&run.report));
         let chance = if is_chance { ", at a point that differs from run to run" } else { "" };

@@ -58,7 +58,7 @@ fn head(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
     );
     page.field(
         "states",
-        &match cut(report, args) {
+        &match cut(report) {
             None => format!("{numbers}: every reachable state"),
             Some(by) => format!("{numbers}: cut short by {by}, there are more"),
         },
@@ -111,6 +111,27 @@ fn verdicts(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
             }
         }
         page.line(line);
+    }
+    undecided(page, run, args);
+}
+
+/// What would have been asked, had it been a question.
+fn undecided(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
+    let graph = run.report.properties.iter().any(|p| p.property.is_about_the_graph());
+    if graph && args.limits.engine == Engine::Stateright {
+        let head = Line::of(Paint::Plain, "  ");
+        page.hanging(
+            head,
+            Paint::Faint,
+            2,
+            "stateright's search decides no property of the graph: use --engine levels",
+        );
+    }
+    for (property, reason) in &run.report.undecidable {
+        let mut head = Line::of(Paint::Plain, "  ").with(Paint::Faint, page.signs.unasked);
+        head.pad(4);
+        head.push(Paint::Plain, property.name());
+        page.hanging(head, Paint::Faint, 4, &format!("not asked: {reason}"));
     }
 }
 

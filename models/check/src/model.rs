@@ -1,5 +1,8 @@
 //! A world as a model for a search.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use stateright::{Model, Property as Claim};
 use world::{Action, Packed, Setup, Witnesses, World};
 
@@ -24,13 +27,20 @@ pub struct LockModel {
     setup: Setup,
     /// The world before its first step.
     beginning: World,
+    /// The witnesses of all steps that [`Model::next_state`] was asked for: other engines have no word for them.
+    seen: Arc<AtomicU64>,
 }
 
 impl LockModel {
     /// The model of a setup.
     pub fn new(setup: Setup) -> Self {
         let beginning = World::new(&setup);
-        Self { setup, beginning }
+        Self { setup, beginning, seen: Arc::default() }
+    }
+
+    /// The witnesses of all steps that an engine took through [`Model::next_state`].
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
     }
 
     /// What the world is made of.
@@ -93,7 +103,10 @@ impl Model for LockModel {
     }
 
     fn next_state(&self, state: &Packed, action: Action) -> Option<Packed> {
-        self.follow(&mut self.unpack(state), state, action, &mut Witnesses::default())
+        let mut seen = Witnesses::default();
+        let next = self.follow(&mut self.unpack(state), state, action, &mut seen);
+        self.seen.fetch_or(seen.0, Ordering::Relaxed);
+        next
     }
 
     fn properties(&self) -> Vec<Claim<Self>> {

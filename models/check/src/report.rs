@@ -14,7 +14,7 @@ pub enum Engine {
     /// The one of this crate: level by level, with the shortest counterexamples, the same on any number of threads.
     #[default]
     Levels,
-    /// stateright's breadth-first search: only the state properties, and its own counterexamples.
+    /// stateright's breadth-first search: it decides only the state properties, and has its own counterexamples.
     Stateright,
 }
 
@@ -119,9 +119,13 @@ pub struct Report {
     pub grain: Grain,
     /// A verdict for each property asked for, in the documented order.
     ///
+    /// The engine of stateright leaves the graph properties inconclusive.
+    ///
     /// Asked for by default are all but `no-stray-grant`, which a correct lock violates under some faults and which a
     /// scenario has to name; and without the graph properties where attempts are limited.
     pub properties: Vec<PropertyReport>,
+    /// The properties that would have been asked for by default but are no question here, each with the reason.
+    pub undecidable: Vec<(Property, &'static str)>,
     /// What was seen on the way.
     pub witnesses: Vec<WitnessReport>,
     /// How large the space is.

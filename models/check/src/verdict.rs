@@ -5,7 +5,7 @@ use world::fault_bit;
 
 use crate::explore::{self, End, Exploration, Monitor, StateId, explore};
 use crate::model::{GRAPH_PROPERTIES, LockModel, STATE_PROPERTIES};
-use crate::narrate::narrate;
+use crate::narrate::{narrate, narrate_actions};
 use crate::report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};
 use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witness};
 
@@ -19,7 +19,7 @@ pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -
     let asked = asked(scenario, limits);
     Ok(match limits.engine {
         Engine::Levels => by_levels(scenario, &model, &asked, limits, monitor),
-        Engine::Stateright => by_stateright(scenario, model, &asked, limits, monitor),
+        Engine::Stateright => by_stateright(scenario, model, &asked, limits),
     })
 }
 
@@ -29,10 +29,14 @@ fn asked(scenario: &Scenario, limits: &Limits) -> Vec<Property> {
         Some(named) => named.contains(property),
         None => *property != Property::NoStrayGrant || scenario.expected(*property).is_some(),
     };
-    let possible = |property: &Property| {
-        scenario.undecidable(*property).is_none() && (limits.engine == Engine::Levels || !property.is_about_the_graph())
-    };
+    let possible = |property: &Property| scenario.undecidable(*property).is_none();
     Property::ALL.iter().copied().filter(wanted).filter(possible).collect()
+}
+
+/// The properties that are no question for a scenario.
+fn undecidable(scenario: &Scenario) -> Vec<(Property, &'static str)> {
+    let rule = |property: &Property| scenario.undecidable(*property).map(|rule| (*property, rule.reason));
+    Property::ALL.iter().filter_map(rule).collect()
 }
 
 fn by_levels(
@@ -112,6 +116,7 @@ fn heading(scenario: &Scenario) -> Report {
         faults: scenario.faults.kinds().map(|f| (f.name(), scenario.faults.get(f))).collect(),
         grain: scenario.grain(),
         properties: Vec::new(),
+        undecidable: undecidable(scenario),
         witnesses: Vec::new(),
         states: States::default(),
         ending: Ending::Exhausted,
@@ -140,14 +145,8 @@ fn witnesses(scenario: &Scenario, events: u64) -> Vec<WitnessReport> {
     plain.chain(faults).collect()
 }
 
-/// Runs stateright's breadth-first search over the same model.
-fn by_stateright(
-    scenario: &Scenario,
-    model: LockModel,
-    asked: &[Property],
-    limits: &Limits,
-    monitor: &mut impl Monitor,
-) -> Report {
+/// Runs stateright's breadth-first search over the same model. Nobody can watch it.
+fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limits: &Limits) -> Report {
     let mut builder = model.clone().checker().threads(limits.threads.get());
     if let Some(most) = limits.max_depth.and_then(|d| std::num::NonZeroUsize::new(d as usize + 1)) {
         builder = builder.target_max_depth(most.get());
@@ -156,27 +155,30 @@ fn by_stateright(
         builder = builder.target_state_count(usize::try_from(most).unwrap_or(usize::MAX));
     }
     let checker = builder.spawn_bfs().join();
-    let _ = monitor;
     let found = checker.discoveries();
-    let complete = limits.max_depth.is_none() && limits.max_states.is_none();
+    // stateright does not say whether it hit a limit, so a limit that was given counts as hit.
+    let ending = match (limits.max_states, limits.max_depth) {
+        (Some(_), _) => Ending::MaxStates,
+        (None, Some(_)) => Ending::MaxDepth,
+        (None, None) => Ending::Exhausted,
+    };
+    let witnesses = witnesses(scenario, model.seen());
+    let empty = witnesses.iter().any(|w| w.required && !w.reached);
     let judge = |property: Property| {
-        let traces: Vec<_> = found
-            .get(property.name())
-            .map(|path| {
-                let actions: Vec<_> = path.clone().into_actions();
-                crate::narrate::narrate_actions(scenario, &model, property, &actions)
-            })
-            .into_iter()
-            .collect();
-        PropertyReport { property, verdict: verdict(!traces.is_empty(), complete, false), traces }
+        let path = found.get(property.name()).map(|path| path.clone().into_actions());
+        let traces: Vec<_> = path.iter().map(|actions| narrate_actions(scenario, &model, property, actions)).collect();
+        let decides = !property.is_about_the_graph() && ending == Ending::Exhausted;
+        PropertyReport { property, verdict: verdict(!traces.is_empty(), decides, empty), traces }
     };
     Report {
         properties: asked.iter().copied().map(judge).collect(),
+        witnesses,
         states: States {
             unique: checker.unique_state_count() as u64,
             generated: checker.state_count() as u64,
             depth: checker.max_depth().saturating_sub(1) as u32,
         },
+        ending,
         ..heading(scenario)
     }
 }

@@ -86,7 +86,7 @@ impl Telling<'_> {
                 last.found,
             ),
             format!(
-                "{writes} withdrawals of {WITHDRAWAL} from {DEPOSIT} were accepted, which leaves {}; the balance is {}",
+                "the resource has accepted {writes} × {WITHDRAWAL} from {DEPOSIT}, which leaves {}; the balance is {}",
                 DEPOSIT - writes * WITHDRAWAL,
                 last.left,
             ),

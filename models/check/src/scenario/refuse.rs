@@ -264,7 +264,7 @@ impl Settings {
             Witness::Acquired => self.is_never_valid().then_some("ttl"),
             Witness::Lost => None,
             Witness::Contended => unlocked.or((!shares_a_lock(self)).then_some("clients")),
-            Witness::DeadlineReached if tells_a_ttl(self) => None,
+            Witness::DeadlineReached if tells_a_ttl(self) || renews(self) => None,
             Witness::DeadlineReached => Some(if self.ttl.is_none() { "ttl" } else { "acquire" }),
             Witness::Refused => unlocked,
             Witness::SecondWriteAccepted => (self.writes < 2).then_some("writes"),
