@@ -49,8 +49,15 @@ struct Check<'a> {
     states: States,
     collision_probability: f64,
     properties: Vec<Property<'a>>,
+    undecidable: Vec<Undecidable>,
     witnesses: Vec<Witness>,
     timing: Timing,
+}
+
+#[derive(Serialize)]
+struct Undecidable {
+    name: &'static str,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -222,6 +229,11 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
         states: States { unique: report.states.unique, generated: report.states.generated, depth: report.states.depth },
         collision_probability: report.collision_probability,
         properties: report.properties.iter().map(property).collect(),
+        undecidable: report
+            .undecidable
+            .iter()
+            .map(|(property, reason)| Undecidable { name: property.name(), reason })
+            .collect(),
         witnesses: report
             .witnesses
             .iter()
