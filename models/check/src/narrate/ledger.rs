@@ -86,42 +86,26 @@ impl Ledger {
 
     /// Takes an event into account.
     pub(crate) fn note(&mut self, event: &Event) {
-        match *event {
-            Event::Sent { client, site, slot, tag, command } => {
-                self.told.insert(tag, Told { client, site, slot, command, reply: None });
-                if let Command::Write { .. } = command {
-                    self.carried.insert(tag, self.seen[usize::from(client)] - WITHDRAWAL);
-                }
+        if let Event::Sent { client, site, slot, tag, command } = *event {
+            self.told.insert(tag, Told { client, site, slot, command, reply: None });
+            if let Command::Write { .. } = command {
+                self.carried.insert(tag, self.seen[usize::from(client)] - WITHDRAWAL);
             }
-            Event::Served { client, site, slot, tag, command, reply, answer } => {
-                if let (Command::Write { account, .. }, Reply::Account(_)) = (command, reply) {
-                    self.write(client, account, tag);
-                }
-                let Some(answer) = answer else { return };
-                self.told.insert(answer, Told { client, site, slot, command, reply: Some(reply) });
-                if let (Command::Read { account, .. } | Command::Write { account, .. }, Reply::Account(_)) =
-                    (command, reply)
-                {
-                    self.carried.insert(answer, self.balances[usize::from(account.0)]);
-                }
+        }
+        if let Event::Served { client, site, slot, tag, command, reply, answer } = *event {
+            if let (Command::Write { account, .. }, Reply::Account(_)) = (command, reply) {
+                self.write(client, account, tag);
             }
-            Event::Answered { client, tag, .. } => {
-                if let Some(value) = self.carried(tag) {
-                    self.seen[usize::from(client)] = value;
-                }
+            let Some(answer) = answer else { return };
+            self.told.insert(answer, Told { client, site, slot, command, reply: Some(reply) });
+            if let Reply::Account(_) = reply {
+                self.carried.insert(answer, self.balances[usize::from(command.resource().0)]);
             }
-            Event::Unsent { .. }
-            | Event::Lost { .. }
-            | Event::Delayed { .. }
-            | Event::Ignored { .. }
-            | Event::Told { .. }
-            | Event::Blocked { .. }
-            | Event::TurnedDown { .. }
-            | Event::Accepted { .. }
-            | Event::Granted { .. }
-            | Event::Expired { .. }
-            | Event::Lapsed { .. }
-            | Event::Fault(_) => {}
+        }
+        if let Event::Answered { client, tag, .. } = *event
+            && let Some(value) = self.carried(tag)
+        {
+            self.seen[usize::from(client)] = value;
         }
     }
 

@@ -47,27 +47,31 @@ pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
     };
     let mut hops = Vec::new();
     for event in &telling.events {
-        match *event {
-            Event::Sent { tag, .. } => hops.extend(hop(tag, Fate::Sent)),
+        let (tag, fate) = match *event {
+            Event::Sent { tag, .. } => (tag, Fate::Sent),
+            Event::Lost { tag } => (tag, Fate::Lost),
+            Event::Delayed { tag } => (tag, Fate::Delayed),
+            Event::Ignored { tag } => (tag, Fate::Ignored),
             Event::Served { tag, answer, .. } => {
                 hops.extend(hop(tag, Fate::Delivered));
                 hops.extend(answer.and_then(|answer| hop(answer, Fate::Sent)));
+                continue;
             }
             Event::Answered { tag, .. } => {
                 // Sent and received within an exchange.
                 hops.retain(|h: &Hop| h.id != tag);
-                hops.extend(hop(tag, Fate::Delivered));
+                (tag, Fate::Delivered)
             }
-            Event::Lost { tag } => hops.extend(hop(tag, Fate::Lost)),
-            Event::Delayed { tag } => hops.extend(hop(tag, Fate::Delayed)),
-            Event::Ignored { tag } => hops.extend(hop(tag, Fate::Ignored)),
-            Event::Unsent { client, site, command } => hops.push(Hop {
-                id: 0,
-                from: Words::client(client),
-                to: telling.words.site(site),
-                text: telling.words.command(client, protocol::Slot(0), command, 0, &telling.ledger),
-                fate: Fate::Refused,
-            }),
+            Event::Unsent { client, site, command } => {
+                hops.push(Hop {
+                    id: 0,
+                    from: Words::client(client),
+                    to: telling.words.site(site),
+                    text: telling.words.command(client, protocol::Slot(0), command, 0, &telling.ledger),
+                    fate: Fate::Refused,
+                });
+                continue;
+            }
             Event::Told { .. }
             | Event::Blocked { .. }
             | Event::TurnedDown { .. }
@@ -75,8 +79,9 @@ pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
             | Event::Granted { .. }
             | Event::Expired { .. }
             | Event::Lapsed { .. }
-            | Event::Fault(_) => {}
-        }
+            | Event::Fault(_) => continue,
+        };
+        hops.extend(hop(tag, fate));
     }
     hops
 }
@@ -86,36 +91,23 @@ impl Telling<'_> {
     fn delivery(&self, lane: Lane) -> String {
         let mut parts = Vec::new();
         for event in &self.events {
-            match *event {
-                Event::Served { site, tag, command, reply, .. } => parts.push(format!(
+            if let Event::Served { site, tag, command, reply, .. } = *event {
+                parts.push(format!(
                     "{} carries out {}: {}",
                     self.words.site_name(site),
                     self.ledger.text(tag, &self.words),
                     self.words.reply(Some(command), reply, self.read_tag(tag), &self.ledger),
-                )),
-                Event::Answered { client, site, tag, .. } if parts.is_empty() => parts.push(format!(
-                    "client {} hears {} from {}",
-                    Words::client(client),
-                    self.ledger.text(tag, &self.words),
-                    self.words.site_name(site),
-                )),
-                Event::Answered { client, .. } => parts.push(format!("client {} hears it", Words::client(client))),
-                Event::Lost { .. } => {
-                    let request = self.cargo();
-                    parts.push(format!("{} is down, and {request} is lost", self.words.site_name(lane.site)));
-                }
-                Event::Sent { .. }
-                | Event::Unsent { .. }
-                | Event::Delayed { .. }
-                | Event::Ignored { .. }
-                | Event::Told { .. }
-                | Event::Blocked { .. }
-                | Event::TurnedDown { .. }
-                | Event::Accepted { .. }
-                | Event::Granted { .. }
-                | Event::Expired { .. }
-                | Event::Lapsed { .. }
-                | Event::Fault(_) => {}
+                ));
+            }
+            if let Event::Answered { client, site, tag, .. } = *event {
+                let (client, site) = (Words::client(client), self.words.site_name(site));
+                parts.push(match parts.is_empty() {
+                    true => format!("client {client} hears {} from {site}", self.ledger.text(tag, &self.words)),
+                    false => format!("client {client} hears it"),
+                });
+            }
+            if let Event::Lost { .. } = *event {
+                parts.push(format!("{} is down, and {} is lost", self.words.site_name(lane.site), self.cargo()));
             }
         }
         parts.join("; ") + &self.consequences()
@@ -186,37 +178,33 @@ impl Telling<'_> {
 
     /// Why a client woke, as far as what followed tells.
     fn reason_to_wake(&self) -> &'static str {
-        for event in &self.events {
-            match *event {
-                Event::Told { notice: Notice::Lost, .. } => return "finds that its time is up",
-                Event::Told { notice: Notice::GaveUp, .. } => return "has tried long enough",
-                Event::Sent { command: Command::Lock { verb, .. }, .. } => match verb {
-                    Verb::SetNxPx | Verb::Setnx | Verb::Incr if self.was_silent() => return "has waited in vain",
-                    Verb::SetNxPx | Verb::Setnx | Verb::Incr => return "tries again",
-                    Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend => return "renews",
-                    Verb::Get | Verb::Del | Verb::CompareAndDelete => return "has waited in vain for an answer",
-                },
-                Event::Sent { command: Command::Write { .. } | Command::Check { .. }, .. } => {
-                    return "has done its work";
-                }
-                Event::Sent { command: Command::Read { .. }, .. }
-                | Event::Unsent { .. }
-                | Event::Served { .. }
-                | Event::Answered { .. }
-                | Event::Lost { .. }
-                | Event::Delayed { .. }
-                | Event::Ignored { .. }
-                | Event::Told { .. }
-                | Event::Blocked { .. }
-                | Event::TurnedDown { .. }
-                | Event::Accepted { .. }
-                | Event::Granted { .. }
-                | Event::Expired { .. }
-                | Event::Lapsed { .. }
-                | Event::Fault(_) => {}
-            }
+        let told = |notice: Notice| {
+            self.events.iter().any(|event| matches!(*event, Event::Told { notice: n, .. } if n == notice))
+        };
+        if told(Notice::Lost) {
+            return "finds that its time is up";
         }
-        "stops waiting for an answer"
+        if told(Notice::GaveUp) {
+            return "has tried long enough";
+        }
+        let sent = self.events.iter().find_map(|event| {
+            let Event::Sent { command, .. } = *event else { return None };
+            Some(command)
+        });
+        match sent {
+            Some(Command::Lock { verb: Verb::SetNxPx | Verb::Setnx | Verb::Incr, .. }) if self.was_silent() => {
+                "has waited in vain"
+            }
+            Some(Command::Lock { verb: Verb::SetNxPx | Verb::Setnx | Verb::Incr, .. }) => "tries again",
+            Some(Command::Lock {
+                verb: Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend, ..
+            }) => "renews",
+            Some(Command::Lock { verb: Verb::Get | Verb::Del | Verb::CompareAndDelete, .. }) => {
+                "has waited in vain for an answer"
+            }
+            Some(Command::Write { .. } | Command::Check { .. }) => "has done its work",
+            Some(Command::Read { .. }) | None => "stops waiting for an answer",
+        }
     }
 
     /// Whether the client that acts was still waiting for an answer before the step.
@@ -233,27 +221,12 @@ impl Telling<'_> {
     fn endings(&self) -> String {
         let mut parts = Vec::new();
         for event in &self.events {
-            match *event {
-                Event::Expired { node, by, .. } => {
-                    let site = self.words.site_name(Site::Node(node));
-                    parts.push(format!("{} expires on {site}", self.words.owner(by)));
-                }
-                Event::Lapsed { client } => {
-                    parts.push(format!("client {} no longer believes that it holds the lock", Words::client(client)));
-                }
-                Event::Sent { .. }
-                | Event::Unsent { .. }
-                | Event::Served { .. }
-                | Event::Answered { .. }
-                | Event::Lost { .. }
-                | Event::Delayed { .. }
-                | Event::Ignored { .. }
-                | Event::Told { .. }
-                | Event::Blocked { .. }
-                | Event::TurnedDown { .. }
-                | Event::Accepted { .. }
-                | Event::Granted { .. }
-                | Event::Fault(_) => {}
+            if let Event::Expired { node, by, .. } = *event {
+                let site = self.words.site_name(Site::Node(node));
+                parts.push(format!("{} expires on {site}", self.words.owner(by)));
+            }
+            if let Event::Lapsed { client } = *event {
+                parts.push(format!("client {} no longer believes that it holds the lock", Words::client(client)));
             }
         }
         if parts.is_empty() { String::new() } else { format!("; {}", parts.join("; ")) }
