@@ -88,7 +88,7 @@ impl Exit {
             Self::Absent => "an expected violation is absent",
             Self::Violated => "a safety property is violated",
             Self::Deadlock => "the lock can stay taken, or a client stuck, for ever",
-            Self::Inconclusive => "a limit was hit before the space was exhausted",
+            Self::Inconclusive => "not everything that was asked for could be decided",
             Self::Vacuous => "nothing is violated, but a witness was never reached",
             Self::Holds => "everything asked for holds",
         }

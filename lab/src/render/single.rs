@@ -131,7 +131,7 @@ fn undecided(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
         let mut head = Line::of(Paint::Plain, "  ").with(Paint::Faint, page.signs.unasked);
         head.pad(4);
         head.push(Paint::Plain, property.name());
-        page.hanging(head, Paint::Faint, 4, &format!("not asked: {reason}"));
+        page.hanging(head, Paint::Faint, 4 + property.name().len() + 2, &format!("not asked: {reason}"));
     }
 }
 

@@ -73,3 +73,26 @@ fn expectations_are_compared() {
     assert_eq!(code(&["check", &vacuous, "--expect"]), 21);
     assert_eq!(code(&["check", "unseen.toml", "--expect"]), 0);
 }
+
+/// stateright's search cannot decide properties of the graph, and must not pass them over.
+#[test]
+fn what_an_engine_cannot_decide_is_inconclusive() {
+    let out = lab(&["check", "setnx-no-ttl", "--engine", "stateright"]).ok(20);
+    assert!(out.contains("? no-orphan         inconclusive"), "{out}");
+}
+
+/// It has to reach the witnesses as well.
+#[test]
+fn an_empty_search_is_vacuous_in_every_engine() {
+    for engine in ["levels", "stateright"] {
+        let arguments =
+            ["check", "setnx-with-ttl", "--faults", "none", "--property", "no-lost-update", "--engine", engine];
+        lab(&arguments).ok(21);
+    }
+}
+
+#[test]
+fn what_is_no_question_is_named() {
+    let out = lab(&["check", "setnx-with-ttl", "--set", "attempts=2"]).ok(0);
+    assert!(out.contains("no-orphan  not asked: whether something is always still possible"), "{out}");
+}
