@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use check::explore::{Cut, Monitor, Progress};
-use unicode_width::UnicodeWidthStr;
+use trace::render::text::columns;
 
 use crate::interrupt::is_interrupted;
 use crate::output::tell;
@@ -57,8 +57,8 @@ impl Watch {
         );
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
         // A line that the terminal breaks could not be erased, so the label gives way.
-        let room = width.saturating_sub(numbers.width() + 3);
-        let label: String = if label.width() <= room { label.clone() } else { label.chars().take(room).collect() };
+        let room = width.saturating_sub(columns(&numbers) + 3);
+        let label: String = if columns(label) <= room { label.clone() } else { label.chars().take(room).collect() };
         let line: String = format!("{label}  {numbers}").chars().take(width.saturating_sub(1)).collect();
         tell(&format!("{ERASE}{line}"));
         self.is_shown = true;

@@ -1,6 +1,6 @@
 //! Lines of painted text, and a page of them.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+pub(super) use trace::render::text::{clean, columns, is_hidden, wrap};
 
 use super::signs::Signs;
 use crate::args::Settled;
@@ -81,13 +81,13 @@ impl Line {
 
     /// Adds text that ends at column `end`.
     pub(super) fn push_right(&mut self, paint: Paint, text: &str, end: usize) {
-        self.pad(end.saturating_sub(text.width()));
+        self.pad(end.saturating_sub(columns(text)));
         self.push(paint, text);
     }
 
     /// The columns that it takes.
     pub(super) fn width(&self) -> usize {
-        self.pieces.iter().map(|(_, text)| text.width()).sum()
+        self.pieces.iter().map(|(_, text)| columns(text)).sum()
     }
 
     /// The line as text, without spaces at its end.
@@ -186,98 +186,19 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The columns that a text takes.
-pub(super) fn columns(text: &str) -> usize {
-    text.width()
-}
-
-/// One line without control characters or signs that turn the direction of writing.
-pub(super) fn clean(text: &str, ascii: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_whitespace() {
-            out.push(' ');
-        } else if is_hidden(c) {
-            out.push(if ascii { '?' } else { char::REPLACEMENT_CHARACTER });
-        } else if ascii && !c.is_ascii() {
-            out.push_str(spelled(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-/// Whether a character steers a terminal, or cannot be seen.
-pub(super) fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(u32::from(c), 0xad | 0x61c | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f | 0xfeff)
-}
-
-fn spelled(c: char) -> &'static str {
-    match c {
-        '→' => "->",
-        '←' => "<-",
-        '–' | '—' | '‐' | '‑' | '−' | '─' => "-",
-        '…' => "...",
-        '‘' | '’' => "'",
-        '“' | '”' => "\"",
-        '·' | '•' => "*",
-        '×' => "x",
-        '≤' => "<=",
-        '≥' => ">=",
-        '≠' => "!=",
-        '±' => "+-",
-        _ => "?",
-    }
-}
-
-/// Breaks a text at spaces into lines of at most `width` columns; a longer word breaks where it must.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    // Two columns hold any single character.
-    let width = width.max(2);
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        if used > 0 && used + 1 + word.width() <= width {
-            push(&mut lines, ' ');
-            used += 1;
-        } else if used > 0 {
-            lines.push(String::new());
-            used = 0;
-        }
-        for c in word.chars() {
-            let wide = c.width().unwrap_or(0);
-            if used + wide > width {
-                lines.push(String::new());
-                used = 0;
-            }
-            push(&mut lines, c);
-            used += wide;
-        }
-    }
-    lines
-}
-
 /// Breaks a name like a text, or if it is one word, behind a `-` or `/`.
 pub(super) fn wrap_name(name: &str, width: usize) -> Vec<String> {
-    if name.contains(' ') || name.width() <= width {
+    if name.contains(' ') || columns(name) <= width {
         return wrap(name, width);
     }
     let mut lines: Vec<String> = vec![String::new()];
     for part in name.split_inclusive(['-', '/']) {
         match lines.last_mut() {
-            Some(line) if line.is_empty() || line.width() + part.width() <= width => line.push_str(part),
+            Some(line) if line.is_empty() || columns(line) + columns(part) <= width => line.push_str(part),
             _ => lines.push(part.to_owned()),
         }
     }
     lines.iter().flat_map(|line| wrap(line, width)).collect()
-}
-
-fn push(lines: &mut [String], c: char) {
-    if let Some(line) = lines.last_mut() {
-        line.push(c);
-    }
 }
 
 #[cfg(test)]

@@ -2,4 +2,4 @@
 
 pub mod json;
 pub mod terminal;
-mod text;
+pub mod text;

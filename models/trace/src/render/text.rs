@@ -1,40 +1,25 @@
 //! Text in terminal columns: how wide it is, what of it may be shown, where it breaks.
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// The columns that a character takes in a terminal. Combining marks take none, East Asian wide characters two.
 pub(super) fn columns_of(c: char) -> usize {
-    match u32::from(c) {
-        0x0300..=0x036f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfe20..=0xfe2f => 0,
-        0x1100..=0x115f
-        | 0x2e80..=0x303e
-        | 0x3041..=0x4dbf
-        | 0x4e00..=0xa4cf
-        | 0xa960..=0xa97f
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0xffe0..=0xffe6
-        | 0x1f300..=0x1f64f
-        | 0x1f680..=0x1f6ff
-        | 0x1f900..=0x1faff
-        | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    c.width().unwrap_or(0)
 }
 
 /// The columns that a text takes in a terminal.
-pub(super) fn columns(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
+pub fn columns(text: &str) -> usize {
+    text.width()
 }
 
 /// The text as it may go to a terminal: one line, no control characters, nothing that turns the direction of writing,
 /// and if asked for, nothing but ASCII.
-pub(super) fn clean(text: &str, ascii: bool) -> String {
+pub fn clean(text: &str, ascii: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_whitespace() {
             out.push(' ');
-        } else if hidden(c) {
+        } else if is_hidden(c) {
             out.push(if ascii { '?' } else { '\u{fffd}' });
         } else if ascii && !c.is_ascii() {
             out.push_str(spelled(c));
@@ -45,7 +30,8 @@ pub(super) fn clean(text: &str, ascii: bool) -> String {
     out
 }
 
-fn hidden(c: char) -> bool {
+/// Whether a character steers a terminal, or cannot be seen.
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(u32::from(c), 0xad | 0x61c | 0x200b..=0x200f | 0x202a..=0x202e | 0x2060..=0x206f | 0xfeff)
 }
@@ -55,7 +41,7 @@ fn spelled(c: char) -> &'static str {
         '→' => "->",
         '←' => "<-",
         '↔' => "<->",
-        '–' | '—' | '‐' | '‑' | '−' => "-",
+        '–' | '—' | '‐' | '‑' | '−' | '─' => "-",
         '…' => "...",
         '‘' | '’' => "'",
         '“' | '”' => "\"",
@@ -71,7 +57,7 @@ fn spelled(c: char) -> &'static str {
 
 /// Breaks a text at spaces into lines of at most `width` columns; a word that is longer breaks where it must.
 /// An empty text is one empty line. Names such as `client A`, `node 12` and `PX 3` stay together.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match units.last_mut() {
