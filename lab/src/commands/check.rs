@@ -343,7 +343,8 @@ fn write_trace(findings: &Findings, args: &CheckArgs, settled: &Settled) -> Resu
     };
     fs::write(&file.path, text).map_err(|error| Failure::io("write", &file.path, &error))?;
     if !settled.quiet {
-        tell(&format!("The trace is in {path}\n"));
+        let (whose, property) = (&trace.scenario.id, &trace.property.name);
+        tell(&format!("The trace is in {path}: {whose}, {property}\n"));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ fn the_trace_that_is_shown_goes_into_a_file() {
     let (text, json) = (path("trace.txt"), path("TRACE.JSON"));
     let done = lab(&["check", "naive.toml", "--color", "always", "--trace-out", &text]);
     assert_eq!(done.code, Some(12));
-    assert!(done.err.contains("The trace is in "), "{}", done.err);
+    assert!(done.err.contains(": naive, mutual-exclusion"), "{}", done.err);
     let written = fs::read_to_string(&text).unwrap();
     assert!(written.contains("violates  mutual-exclusion") && !written.contains('\u{1b}'), "{written}");
     let arguments = ["check", "naive.toml", "-q", "--trace-out", &json];
