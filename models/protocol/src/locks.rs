@@ -2,7 +2,7 @@
 
 use crate::ids::{Fence, MAX_SLOTS, NodeId, Slot, Ticks, Time, Token};
 use crate::lease::{Change, Context, Lease};
-use crate::policy::{Conflict, LockList, Policy, Retry};
+use crate::policy::{Conflict, LockList, OnCancel, Policy, Retry, Subscribe};
 use crate::tape::{Tape, rebase, rebase_option};
 use crate::wake::{Window, earlier};
 use crate::wire::{Effect, Input, Notice, OpId, Outbox, Outcome, Place};
@@ -14,6 +14,8 @@ pub struct Config<'a> {
     pub policy: &'a Policy,
     /// Which locks it takes.
     pub locks: &'a LockList,
+    /// What its wall clock reads now, for a protocol that makes fencing tokens of that.
+    pub wall: Fence,
 }
 
 /// Where a client stands with its locks.
@@ -41,6 +43,10 @@ pub struct Locks {
     phase: Phase,
     attempts: u8,
     give_up_at: Option<Time>,
+    /// Whether the server will tell when somebody gives back the lock that the client wants.
+    subscribed: bool,
+    /// Whether it has told so since the last try began.
+    notified: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +55,10 @@ enum Phase {
     Idle,
     /// Trying for the lock of a slot, holding those before it.
     Seeking(u8),
+    /// Asking to be told when the lock of a slot is given back.
+    Subscribing(u8),
+    /// Waiting to be told so.
+    Listening(u8),
     /// Waiting to try again for the lock of a slot.
     Waiting {
         slot: u8,
@@ -83,6 +93,8 @@ impl Locks {
             Input::Release => self.release(config, now, out),
             Input::Settled(op, outcome) => self.settled(config, now, op, outcome, out),
             Input::Wake => self.wake_up(config, now, out),
+            Input::Notified(slot) => self.told(config, now, slot, out),
+            Input::Cancel => self.cancel(config, now, out),
         }
     }
 
@@ -115,8 +127,10 @@ impl Locks {
         let waiting = match self.phase {
             Phase::Dormant { until } => Some(Window::at(until)),
             Phase::Waiting { from, by, .. } => Some(Window { from, by }),
+            Phase::Listening(_) => self.give_up_at.map(Window::at),
             Phase::Idle
             | Phase::Seeking(_)
+            | Phase::Subscribing(_)
             | Phase::Unwinding
             | Phase::GivingUp
             | Phase::Held
@@ -130,7 +144,12 @@ impl Locks {
     pub fn standing(&self, config: &Config<'_>, now: Time) -> Standing {
         match self.phase {
             Phase::Idle => Standing::Free,
-            Phase::Seeking(_) | Phase::Waiting { .. } | Phase::Unwinding | Phase::GivingUp => Standing::Seeking,
+            Phase::Seeking(_)
+            | Phase::Subscribing(_)
+            | Phase::Listening(_)
+            | Phase::Waiting { .. }
+            | Phase::Unwinding
+            | Phase::GivingUp => Standing::Seeking,
             Phase::Held if self.leases_in_use(config).all(|l| l.believes(config.policy, now)) => Standing::Holding {
                 until: self.leases_in_use(config).filter_map(Lease::until).min(),
                 fence: self.leases[0].fence(),
@@ -142,6 +161,20 @@ impl Locks {
     /// Whether the client neither has nor wants any lock.
     pub fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
+    }
+
+    /// Whether the client is trying for a lock or holds it, and is not on the way of giving it back.
+    pub fn is_wanted(&self) -> bool {
+        match self.phase {
+            Phase::Seeking(_)
+            | Phase::Subscribing(_)
+            | Phase::Listening(_)
+            | Phase::Waiting { .. }
+            | Phase::Unwinding
+            | Phase::Held
+            | Phase::Lost => true,
+            Phase::Idle | Phase::GivingUp | Phase::Leaving | Phase::Dormant { .. } => false,
+        }
     }
 
     /// Whether the client believes at `now` that it holds the lock of a slot.
@@ -167,7 +200,9 @@ impl Locks {
     /// Whether the client is trying for the lock of a slot, or waits to try again.
     pub fn wants(&self, slot: Slot) -> bool {
         match self.phase {
-            Phase::Seeking(at) | Phase::Waiting { slot: at, .. } => at == slot.0,
+            Phase::Seeking(at) | Phase::Subscribing(at) | Phase::Listening(at) | Phase::Waiting { slot: at, .. } => {
+                at == slot.0
+            }
             Phase::Idle
             | Phase::Unwinding
             | Phase::GivingUp
@@ -239,6 +274,10 @@ impl Locks {
         if config.policy.counts_attempts() {
             tape.small(&mut self.attempts, 8);
         }
+        if config.policy.is_notified() {
+            tape.flag(&mut self.subscribed);
+            tape.flag(&mut self.notified);
+        }
         if config.policy.give_up_after.is_some() {
             tape.option(&mut self.give_up_at, |tape, t| tape.time(t));
         }
@@ -257,8 +296,25 @@ impl Locks {
         self.seek(config, now, 0, out);
     }
 
+    /// Tries for the lock of a slot, or subscribes first.
     fn seek(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
+        let first = config.policy.is_notified() && config.policy.subscribe == Subscribe::BeforeTrying;
+        if first && !self.subscribed {
+            self.subscribe(config, now, slot, out)
+        } else {
+            self.ask(config, now, slot, out)
+        }
+    }
+
+    fn subscribe(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
+        self.phase = Phase::Subscribing(slot);
+        self.notified = false;
+        self.leases[slot as usize].subscribe(&mut context(config, now, Slot(slot), out));
+    }
+
+    fn ask(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
         self.phase = Phase::Seeking(slot);
+        self.notified = false;
         let change = self.leases[slot as usize].begin(&mut context(config, now, Slot(slot), out));
         self.changed(config, now, slot, change, out);
     }
@@ -267,6 +323,8 @@ impl Locks {
         match self.phase {
             Phase::Idle | Phase::Leaving | Phase::Dormant { .. } => {}
             Phase::Seeking(_)
+            | Phase::Subscribing(_)
+            | Phase::Listening(_)
             | Phase::Waiting { .. }
             | Phase::Unwinding
             | Phase::GivingUp
@@ -274,6 +332,37 @@ impl Locks {
             | Phase::Lost => {
                 self.give_back(config, now, Phase::Leaving, out);
             }
+        }
+    }
+
+    /// The caller gave up what it was waiting for.
+    fn cancel(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        match config.policy.on_cancel {
+            OnCancel::CleansUp => self.release(config, now, out),
+            OnCancel::Forgets if self.phase == Phase::Idle => {}
+            OnCancel::Forgets => {
+                self.forget();
+                out.push(Effect::Tell(Notice::Released));
+            }
+        }
+    }
+
+    /// Somebody gave back the lock of a slot.
+    fn told(&mut self, config: &Config<'_>, now: Time, slot: Slot, out: &mut impl Outbox) {
+        match self.phase {
+            Phase::Listening(at) | Phase::Waiting { slot: at, .. } if at == slot.0 && self.subscribed => {
+                self.seek(config, now, at, out);
+            }
+            Phase::Seeking(at) | Phase::Subscribing(at) => self.notified |= at == slot.0,
+            Phase::Listening(_)
+            | Phase::Waiting { .. }
+            | Phase::Idle
+            | Phase::Unwinding
+            | Phase::GivingUp
+            | Phase::Held
+            | Phase::Lost
+            | Phase::Leaving
+            | Phase::Dormant { .. } => {}
         }
     }
 
@@ -303,6 +392,9 @@ impl Locks {
         {
             self.seek(config, now, slot, out);
         }
+        if matches!(self.phase, Phase::Listening(_)) && self.give_up_at.is_some_and(|end| now >= end) {
+            self.give_back(config, now, Phase::GivingUp, out);
+        }
     }
 
     pub(crate) fn look_at_clock(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
@@ -317,25 +409,42 @@ impl Locks {
         match change {
             Change::Nothing => {}
             Change::Acquired if usize::from(slot) + 1 < config.locks.as_slice().len() => {
+                self.subscribed = false;
                 self.seek(config, now, slot + 1, out);
             }
             Change::Acquired => {
                 self.phase = Phase::Held;
                 self.attempts = 0;
                 self.give_up_at = None;
+                self.subscribed = false;
+                self.notified = false;
                 out.push(Effect::Tell(Notice::Acquired { fence: self.leases[0].fence() }));
             }
             Change::Failed => self.failed(config, now, slot, out),
             Change::Lost => self.lost(config, now, out),
             Change::Released => self.rest_if_done(config, now, out),
+            Change::Subscribed => self.subscribed(config, now, slot, out),
+        }
+    }
+
+    fn subscribed(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
+        self.subscribed = true;
+        match config.policy.subscribe {
+            Subscribe::BeforeTrying => self.ask(config, now, slot, out),
+            Subscribe::AfterTrying => self.listen(config, now, slot, out),
         }
     }
 
     fn failed(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
         match self.phase {
-            Phase::Seeking(_) => {}
+            // Without a subscription nobody would tell: what is left is to poll.
+            Phase::Subscribing(_) if config.policy.subscribe == Subscribe::AfterTrying => {
+                return self.wait(config, now, slot);
+            }
+            Phase::Seeking(_) | Phase::Subscribing(_) => {}
             // The clean-up of an attempt that was broken off.
             Phase::Idle
+            | Phase::Listening(_)
             | Phase::Waiting { .. }
             | Phase::Unwinding
             | Phase::GivingUp
@@ -348,6 +457,11 @@ impl Locks {
             return self.give_back(config, now, Phase::GivingUp, out);
         }
         match config.policy.conflict {
+            Conflict::Wait if !config.policy.is_notified() => self.wait(config, now, slot),
+            Conflict::Wait if self.subscribed => self.listen(config, now, slot, out),
+            Conflict::Wait if config.policy.subscribe == Subscribe::AfterTrying => {
+                self.subscribe(config, now, slot, out);
+            }
             Conflict::Wait => self.wait(config, now, slot),
             Conflict::ReleaseAll => self.give_back(config, now, Phase::Unwinding, out),
         }
@@ -369,13 +483,21 @@ impl Locks {
                 self.phase = Phase::Lost;
                 out.push(Effect::Tell(Notice::Lost));
             }
-            Phase::Seeking(_) | Phase::Waiting { .. } => {
+            Phase::Seeking(_) | Phase::Subscribing(_) | Phase::Listening(_) | Phase::Waiting { .. } => {
                 let is_last = self.attempt_was_the_last(config, now);
                 self.give_back(config, now, if is_last { Phase::GivingUp } else { Phase::Unwinding }, out);
             }
             Phase::Idle | Phase::Unwinding | Phase::GivingUp | Phase::Lost | Phase::Leaving | Phase::Dormant { .. } => {
             }
         }
+    }
+
+    /// Waits to be told that the lock was given back. If that was told already, it tries at once.
+    fn listen(&mut self, config: &Config<'_>, now: Time, slot: u8, out: &mut impl Outbox) {
+        if self.notified {
+            return self.seek(config, now, slot, out);
+        }
+        if config.policy.fallback_poll { self.wait(config, now, slot) } else { self.phase = Phase::Listening(slot) }
     }
 
     fn wait(&mut self, config: &Config<'_>, now: Time, slot: u8) {
@@ -395,15 +517,30 @@ impl Locks {
     /// Gives back whatever is held or asked for, in one go.
     fn give_back(&mut self, config: &Config<'_>, now: Time, then: Phase, out: &mut impl Outbox) {
         self.phase = then;
-        for slot in 0..config.locks.as_slice().len() as u8 {
-            // What comes at once is noted below, when all slots have been told.
-            let _ = self.leases[slot as usize].release(&mut context(config, now, Slot(slot), out));
-        }
+        self.subscribed = false;
+        self.notified = false;
         self.rest_if_done(config, now, out);
+    }
+
+    /// Gives back every lock that is not given back yet, but one that the client has taken twice only after the later.
+    fn release_leases(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        let names = config.locks.as_slice();
+        let is_next = |leases: &[Lease; MAX_SLOTS], slot: &usize| {
+            let waits_for = |later: usize| names[later] == names[*slot] && !leases[later].is_idle();
+            let rests = leases[*slot].is_idle() || leases[*slot].is_leaving();
+            !rests && !(*slot + 1..names.len()).any(waits_for)
+        };
+        while let Some(slot) = (0..names.len()).find(|slot| is_next(&self.leases, slot)) {
+            // What comes at once is noted by the caller, when all slots have been told.
+            let _ = self.leases[slot].release(&mut context(config, now, Slot(slot as u8), out));
+        }
     }
 
     /// Goes on from a phase of giving back when nothing is left to wait for.
     fn rest_if_done(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        if matches!(self.phase, Phase::Unwinding | Phase::GivingUp | Phase::Leaving) {
+            self.release_leases(config, now, out);
+        }
         if !self.leases.iter().all(Lease::is_idle) {
             return;
         }
@@ -419,6 +556,8 @@ impl Locks {
             }
             Phase::Idle
             | Phase::Seeking(_)
+            | Phase::Subscribing(_)
+            | Phase::Listening(_)
             | Phase::Waiting { .. }
             | Phase::Held
             | Phase::Lost
@@ -427,6 +566,8 @@ impl Locks {
     }
 
     fn rest(&mut self) {
+        self.subscribed = false;
+        self.notified = false;
         self.phase = Phase::Idle;
         self.attempts = 0;
         self.give_up_at = None;
@@ -445,6 +586,8 @@ impl Phase {
             Self::Lost => (6, 0),
             Self::Leaving => (7, 0),
             Self::Dormant { .. } => (8, 0),
+            Self::Subscribing(slot) => (9, *slot),
+            Self::Listening(slot) => (10, *slot),
         }
     }
 
@@ -458,6 +601,8 @@ impl Phase {
             6 => Self::Lost,
             7 => Self::Leaving,
             8 => Self::Dormant { until: Time::default() },
+            9 => Self::Subscribing(slot),
+            10 => Self::Listening(slot),
             _ => Self::Idle,
         }
     }
@@ -480,5 +625,6 @@ impl Policy {
 }
 
 fn context<'a, O: Outbox>(config: &'a Config<'_>, now: Time, slot: Slot, out: &'a mut O) -> Context<'a, O> {
-    Context { policy: config.policy, now, slot, resource: config.locks.as_slice()[slot.0 as usize], out }
+    let resource = config.locks.as_slice()[slot.0 as usize];
+    Context { policy: config.policy, now, wall: config.wall, slot, resource, out }
 }

@@ -16,6 +16,12 @@ pub enum Acquire {
     Setnx,
     /// `SETNX key token`, then `PEXPIRE key ttl` as a command of its own.
     SetnxThenExpire,
+    /// `GET key`, and if there is nothing, `SET key token PX ttl`.
+    GetThenSet,
+    /// `SETNX` with the expiry in the value; an entry that says it has expired is taken over by `GETSET`.
+    GetSetTakeOver,
+    /// `GET`, `DEL` of an entry whose value says that it has expired, `SETNX` with the expiry in the value.
+    GetDelSetnx,
 }
 
 /// What a client writes into the entry to know its own again.
@@ -66,6 +72,8 @@ pub enum Renewal {
     SetXxPx,
     /// `SET key token PX ttl`, which overwrites, and creates anew what is gone.
     SetPx,
+    /// One script: extend the entry if it holds the own token, create it anew if it is gone.
+    ExtendOrCreate,
 }
 
 /// What a holder makes of a refused renewal.
@@ -75,6 +83,8 @@ pub enum RefusedRenewal {
     Lost,
     /// The answer is not looked at: any answer counts as more time.
     Ignored,
+    /// The holder believes on, as long as it did before, and asks again when the next renewal is due.
+    TriedAgain,
 }
 
 /// What an answer does that comes when its lease has lapsed.
@@ -152,6 +162,18 @@ pub enum Fencing {
     IncrBefore,
     /// `INCR` by the client after it was granted the lock.
     IncrAfter,
+    /// What the client's own wall clock reads when it is granted the lock.
+    ClientClock,
+}
+
+impl Fencing {
+    /// Whether the server counts it up.
+    pub fn is_counted(self) -> bool {
+        match self {
+            Self::WithGrant | Self::IncrBefore | Self::IncrAfter => true,
+            Self::Nothing | Self::ClientClock => false,
+        }
+    }
 }
 
 /// When a client tries again after a failed attempt.
@@ -194,7 +216,7 @@ pub enum UnsettledWrite {
     AtOnce,
 }
 
-/// How the protected resource checks fencing tokens; the program under the lock has to know.
+/// What the protected resource checks; the program under the lock has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCheck {
     /// Not at all.
@@ -205,6 +227,85 @@ pub enum TokenCheck {
     OnReadAndWrite,
     /// As a request of its own, before a write that is not checked.
     CheckThenWrite,
+    /// Not at all, but a write is refused if the account has changed since it was read.
+    CompareAndSwap,
+}
+
+impl TokenCheck {
+    /// Whether tokens are looked at where a write is carried out.
+    pub fn is_atomic(self) -> bool {
+        match self {
+            Self::OnWrite | Self::OnReadAndWrite => true,
+            Self::Nothing | Self::CheckThenWrite | Self::CompareAndSwap => false,
+        }
+    }
+
+    /// Whether tokens are looked at at all.
+    pub fn takes_tokens(self) -> bool {
+        match self {
+            Self::OnWrite | Self::OnReadAndWrite | Self::CheckThenWrite => true,
+            Self::Nothing | Self::CompareAndSwap => false,
+        }
+    }
+}
+
+/// Of which servers a quorum must grant the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuorumOf {
+    /// Of all.
+    All,
+    /// Of those that answered: more than half of them.
+    Reachable,
+}
+
+/// What becomes of an acquire of a lock that the same client holds already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reentrance {
+    /// It is refused as anybody's would be.
+    Nothing,
+    /// It is granted, and the first release frees the lock.
+    Flag,
+    /// It is granted and counted, and the last release frees the lock.
+    Count,
+    /// It is counted, but the client reads that the entry is its own, and then sets it without a condition.
+    ReadThenSet,
+}
+
+impl Reentrance {
+    /// Whether the entry says how often its owner has taken it.
+    pub fn is_counted(self) -> bool {
+        match self {
+            Self::Count | Self::ReadThenSet => true,
+            Self::Nothing | Self::Flag => false,
+        }
+    }
+}
+
+/// How a client that was refused learns that it should try again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It tries again after a delay.
+    Poll,
+    /// The server notifies those who subscribed when somebody gives the lock back.
+    Notified,
+}
+
+/// When a client subscribes to notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subscribe {
+    /// Before it tries.
+    BeforeTrying,
+    /// After it was refused; it then waits without another try.
+    AfterTrying,
+}
+
+/// What a cancelled operation leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnCancel {
+    /// The lock is given back in the background.
+    CleansUp,
+    /// Whatever stands on the servers is forgotten.
+    Forgets,
 }
 
 /// The program that a client runs under the lock: read the account, compute, write it back.
@@ -216,7 +317,7 @@ pub struct Program {
     pub writes: u8,
     /// How many updates the client makes, each under an acquisition of its own.
     pub updates: u8,
-    /// How the resource checks fencing tokens.
+    /// What the resource checks.
     pub check: TokenCheck,
 }
 
@@ -237,6 +338,8 @@ pub struct Policy {
     pub nodes: u8,
     /// How many of them must grant the lock.
     pub quorum: u8,
+    /// Of which servers that is; if of the reachable ones, the number above only says when a lock counts as taken.
+    pub quorum_of: QuorumOf,
     /// In which order they are asked.
     pub visit: Visit,
     /// How long the client waits for a reply before the result is unknown.
@@ -265,6 +368,14 @@ pub struct Policy {
     pub late_answer: LateAnswer,
     /// Where the fencing token comes from.
     pub fencing: Fencing,
+    /// What becomes of an acquire of a lock that the client holds already.
+    pub reentrance: Reentrance,
+    /// How the client learns that it should try again.
+    pub waiting: Waiting,
+    /// When it subscribes to notifications.
+    pub subscribe: Subscribe,
+    /// Whether it also tries again after a delay if no notification comes.
+    pub fallback_poll: bool,
     /// When to try again.
     pub retry: Retry,
     /// How many attempts an acquire has. None: without limit.
@@ -277,17 +388,38 @@ pub struct Policy {
     pub conflict: Conflict,
     /// What happens to the lock while an own write is unsettled.
     pub unsettled_write: UnsettledWrite,
+    /// What a cancelled operation leaves behind.
+    pub on_cancel: OnCancel,
     /// What is done under the lock.
     pub program: Program,
 }
 
 impl Policy {
-    /// The TTL that the servers hear of: SETNX has none to tell.
+    /// The TTL that the entry has, on the server or in its value: SETNX has none to tell.
     pub fn lease(&self) -> Option<Ticks> {
         match self.acquire {
-            Acquire::SetNxPx | Acquire::SetnxThenExpire => self.ttl,
+            Acquire::SetNxPx
+            | Acquire::SetnxThenExpire
+            | Acquire::GetThenSet
+            | Acquire::GetSetTakeOver
+            | Acquire::GetDelSetnx => self.ttl,
             Acquire::Unlocked | Acquire::Setnx => None,
         }
+    }
+
+    /// Whether the entry says itself when it expires, and stays where it is when it has.
+    pub fn keeps_expiry_in_value(&self) -> bool {
+        match self.acquire {
+            Acquire::GetSetTakeOver | Acquire::GetDelSetnx => true,
+            Acquire::Unlocked | Acquire::SetNxPx | Acquire::Setnx | Acquire::SetnxThenExpire | Acquire::GetThenSet => {
+                false
+            }
+        }
+    }
+
+    /// Whether a waiting client is notified.
+    pub fn is_notified(&self) -> bool {
+        self.waiting == Waiting::Notified
     }
 
     /// Whether attempts never run out, so that a client that waits can wait for ever.

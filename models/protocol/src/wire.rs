@@ -1,6 +1,6 @@
 //! What goes over the wire, and what a core says to whoever drives it.
 
-use crate::ids::{Fence, NodeId, Resource, Seen, Slot, Token};
+use crate::ids::{Fence, NodeId, Resource, Seen, Slot, Ticks, Token};
 
 /// A command to a lock server about one entry. The TTL is that of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +25,22 @@ pub enum Verb {
     CompareAndDelete,
     /// `INCR key:fence`.
     Incr,
+    /// `GET key`, by a client that wants the lock.
+    Look,
+    /// `SET key token PX ttl`, by a client that has read that it may.
+    Claim,
+    /// `DEL key`, by a client that has read that the entry has expired.
+    Clear,
+    /// `GETSET key token`, with the expiry in the value.
+    GetSet,
+    /// A script: `PEXPIRE` if the entry holds the token, `SET … PX` if there is none.
+    ExtendOrCreate,
+    /// A script: `SET … PX` if there is no entry or it holds the token, which adds one to its count of holds.
+    Enter,
+    /// A script: take one off the count of holds if the entry holds the token; `DEL` with the last.
+    Exit,
+    /// `SUBSCRIBE key`: to be told when somebody gives the lock back.
+    Subscribe,
 }
 
 /// A request.
@@ -92,15 +108,19 @@ pub enum Reply {
     },
     /// There was nothing to act on: no entry, or not the sender's.
     Nothing,
-    /// What `GET` found.
+    /// What `GET` or `GETSET` found.
     Entry {
         /// Whether it is the sender's own token.
         own: bool,
+        /// For how long it still lives by the reader's own clock, if the value says so. Zero: it has expired.
+        left: Option<Ticks>,
     },
     /// What the account holds, after a read or an accepted write.
     Account(Seen),
-    /// The resource refused the fencing token.
+    /// The resource refused the write, or its fencing token.
     Stale,
+    /// Not an answer: somebody gave back the lock that the client has subscribed to.
+    Freed,
 }
 
 /// How an operation ended.
@@ -145,6 +165,10 @@ pub enum Input {
     Settled(OpId, Outcome),
     /// A moment that the core asked for has come.
     Wake,
+    /// Somebody gave back the lock of this slot.
+    Notified(Slot),
+    /// The caller gave up what it was waiting for.
+    Cancel,
 }
 
 /// What a core tells.

@@ -5,7 +5,7 @@
 
 use crate::ids::{Fence, NodeId, Resource, Seen, Slot, Ticks, Time};
 use crate::locks::{Config, Locks, Standing};
-use crate::policy::{TokenCheck, UnsettledWrite};
+use crate::policy::{OnCancel, TokenCheck, UnsettledWrite};
 use crate::tape::{Tape, rebase};
 use crate::wake::{Window, earlier};
 use crate::wire::{Command, Effect, Input, Notice, OpId, Outbox, Outcome, Place, Reply};
@@ -70,7 +70,11 @@ impl Worker {
                 self.drive(config, now, Some(Input::Wake), out);
                 self.work(config, now, out);
             }
-            Input::Acquire | Input::Settled(..) => self.drive(config, now, Some(input), out),
+            Input::Cancel => {
+                self.drive(config, now, None, out);
+                self.cancel(config, now, out);
+            }
+            Input::Acquire | Input::Settled(..) | Input::Notified(_) => self.drive(config, now, Some(input), out),
         }
     }
 
@@ -87,6 +91,14 @@ impl Worker {
     /// Whether the client is at rest and has an update left to make.
     pub fn can_start(&self) -> bool {
         self.updates_left > 0 && self.job == Job::Idle && self.locks.is_idle()
+    }
+
+    /// Whether it changes anything that the caller gives up what it waits for.
+    pub fn can_be_cancelled(&self, config: &Config<'_>) -> bool {
+        match config.policy.on_cancel {
+            OnCancel::CleansUp => self.job != Job::Idle && !self.quits || self.locks.is_wanted(),
+            OnCancel::Forgets => self.job != Job::Idle || !self.locks.is_idle(),
+        }
     }
 
     /// Whether all updates have been made.
@@ -261,7 +273,7 @@ impl Worker {
                 self.send(Command::Check { account: Self::account(config), fence: self.fence(config) }, out);
             }
             Job::Working { seen, written, .. } => {
-                let checked = config.policy.program.check != TokenCheck::Nothing;
+                let checked = config.policy.program.check.is_atomic();
                 self.write(config, now, seen, written, checked, out);
             }
         }
@@ -328,6 +340,18 @@ impl Worker {
             UnsettledWrite::Waits if writing => self.quits = true,
             UnsettledWrite::AtOnce if writing => self.drive(config, now, Some(Input::Release), out),
             UnsettledWrite::Waits | UnsettledWrite::AtOnce => self.end(config, now, out),
+        }
+    }
+
+    /// The caller gave up what it was waiting for. The update is still to be made.
+    fn cancel(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        match config.policy.on_cancel {
+            OnCancel::CleansUp => self.quit(config, now, out),
+            OnCancel::Forgets => {
+                self.job = Job::Idle;
+                self.quits = false;
+                self.drive(config, now, Some(Input::Cancel), out);
+            }
         }
     }
 

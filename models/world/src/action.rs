@@ -40,6 +40,10 @@ pub enum Action {
     JumpForward(u8),
     /// The wall clock of a lock server moves back.
     JumpBack(u8),
+    /// A client's caller gives up what it waits for.
+    Cancel(u8),
+    /// The same, before what the client had to say has left it.
+    CancelUnsent(u8),
 }
 
 impl Action {
@@ -54,6 +58,7 @@ impl Action {
             Self::Crash(_) => Some(Fault::Crash),
             Self::Restart(_) => Some(Fault::Restart),
             Self::JumpForward(_) | Self::JumpBack(_) => Some(Fault::Jump),
+            Self::Cancel(_) | Self::CancelUnsent(_) => Some(Fault::Cancel),
         }
     }
 }
@@ -75,6 +80,7 @@ impl World {
         self.each_movable(setup, |m| self.faults.get(loss_of(m)) > 0, |lane, at| out.push(Action::Drop(lane, at)));
         self.crashes(out);
         self.server_faults(setup, out);
+        self.cancellations(setup, out);
     }
 
     fn client_actions(&self, setup: &Setup, out: &mut Vec<Action>) {
@@ -155,6 +161,22 @@ impl World {
         let nodes = 0..self.nodes.len();
         out.extend(nodes.clone().filter(|n| timed(*n)).map(|n| Action::JumpForward(n as u8)));
         out.extend(nodes.filter(|n| timed(*n)).map(|n| Action::JumpBack(n as u8)));
+    }
+
+    /// A caller can give up at every point where the client waits for something, unless that changes nothing.
+    fn cancellations(&self, setup: &Setup, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Cancel) == 0 {
+            return;
+        }
+        let cancels = |client: &u8| {
+            let state = &self.clients[*client as usize];
+            state.running == Running::Yes && state.worker.can_be_cancelled(&Self::config(setup, *client))
+        };
+        let unsent =
+            |client: &u8| self.messages.iter().any(|m| m.lane.client == *client && m.is_request() && m.awaited);
+        let clients = 0..self.clients.len() as u8;
+        out.extend(clients.clone().filter(cancels).map(Action::Cancel));
+        out.extend(clients.filter(cancels).filter(unsent).map(Action::CancelUnsent));
     }
 
     fn has_traffic(&self, node: u8) -> bool {

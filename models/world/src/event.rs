@@ -74,6 +74,17 @@ pub enum Event {
         /// The name of the message.
         tag: u32,
     },
+    /// A lock server tells a subscriber that a lock was given back.
+    Published {
+        /// Which server.
+        node: u8,
+        /// To whom.
+        client: u8,
+        /// On behalf of which of its locks.
+        slot: Slot,
+        /// The name of the message.
+        tag: u32,
+    },
     /// A core told its user something.
     Told {
         /// The client.
@@ -148,6 +159,8 @@ pub enum Witness {
     Lost,
     /// A renewal took effect.
     Renewed,
+    /// A client was told that the lock it waits for was given back.
+    Notified,
 }
 
 impl Witness {
@@ -174,6 +187,7 @@ impl Observer for Witnesses {
             Event::Blocked { .. } => Witness::Contended,
             Event::Expired { .. } | Event::Lapsed { .. } => Witness::DeadlineReached,
             Event::TurnedDown { .. } => Witness::Refused,
+            Event::Answered { reply: Reply::Freed, .. } => Witness::Notified,
             Event::Accepted { again: true, .. } => Witness::SecondWriteAccepted,
             Event::Served { command: Command::Lock { verb, .. }, reply: Reply::Done, .. } if renews(verb) => {
                 Witness::Renewed
@@ -189,6 +203,7 @@ impl Observer for Witnesses {
             | Event::Lost { .. }
             | Event::Delayed { .. }
             | Event::Ignored { .. }
+            | Event::Published { .. }
             | Event::Told { .. }
             | Event::Accepted { .. }
             | Event::Granted { .. } => return,
@@ -199,7 +214,19 @@ impl Observer for Witnesses {
 
 fn renews(verb: Verb) -> bool {
     match verb {
-        Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend => true,
-        Verb::SetNxPx | Verb::Setnx | Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Incr => false,
+        Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend | Verb::ExtendOrCreate => true,
+        Verb::SetNxPx
+        | Verb::Setnx
+        | Verb::Get
+        | Verb::Del
+        | Verb::CompareAndDelete
+        | Verb::Incr
+        | Verb::Look
+        | Verb::Claim
+        | Verb::Clear
+        | Verb::GetSet
+        | Verb::Enter
+        | Verb::Exit
+        | Verb::Subscribe => false,
     }
 }

@@ -85,6 +85,11 @@ impl Message {
         }
     }
 
+    /// Whether it tells its client that a lock was given back, unasked.
+    pub fn is_notification(&self) -> bool {
+        self.body == Body::Reply(Reply::Freed)
+    }
+
     /// The verb, if this is a request to a lock server.
     pub fn verb(&self) -> Option<Verb> {
         match self.body {
@@ -98,21 +103,28 @@ impl Message {
 /// Whether a command gives a lock back, or is part of doing so.
 pub(crate) fn releases(verb: Verb) -> bool {
     match verb {
-        Verb::Get | Verb::Del | Verb::CompareAndDelete => true,
+        Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Exit => true,
         Verb::SetNxPx
         | Verb::Setnx
         | Verb::SetXxPx
         | Verb::SetPx
         | Verb::Pexpire
         | Verb::CompareAndExtend
-        | Verb::Incr => false,
+        | Verb::Incr
+        | Verb::Look
+        | Verb::Claim
+        | Verb::Clear
+        | Verb::GetSet
+        | Verb::ExtendOrCreate
+        | Verb::Enter
+        | Verb::Subscribe => false,
     }
 }
 
-/// Whether a command asks for a lock.
+/// Whether a command asks for a lock, and is refused if somebody has it.
 pub(crate) fn acquires(verb: Verb) -> bool {
     match verb {
-        Verb::SetNxPx | Verb::Setnx => true,
+        Verb::SetNxPx | Verb::Setnx | Verb::Look | Verb::GetSet | Verb::Enter => true,
         Verb::SetXxPx
         | Verb::SetPx
         | Verb::Pexpire
@@ -120,6 +132,11 @@ pub(crate) fn acquires(verb: Verb) -> bool {
         | Verb::Incr
         | Verb::Get
         | Verb::Del
-        | Verb::CompareAndDelete => false,
+        | Verb::CompareAndDelete
+        | Verb::Claim
+        | Verb::Clear
+        | Verb::ExtendOrCreate
+        | Verb::Exit
+        | Verb::Subscribe => false,
     }
 }

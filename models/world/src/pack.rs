@@ -2,13 +2,13 @@
 
 use core::hash::{Hash, Hasher};
 
-use protocol::{Command, Fence, Nodes, Reply, Resource, Seen, Slot, Tape, Time, Token, Verb};
+use protocol::{Command, Fence, Fencing, Nodes, Reply, Resource, Seen, Slot, Tape, Ticks, Time, Token, Verb};
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message, Site};
 use crate::server::{Acquisition, Entry};
-use crate::setup::{Fault, Setup};
-use crate::world::{Running, World};
+use crate::setup::{Fault, MAX_CLIENTS, Setup};
+use crate::world::{Running, WALL, World};
 
 /// How many words lie in the state itself; only unusually large worlds need more.
 const INLINE_WORDS: usize = 8;
@@ -36,17 +36,25 @@ impl Packed {
     }
 }
 
+/// How many readings of wall clocks that lie in the past a state holds at most.
+const PAST: u32 = 1 << RANK_BITS;
+
 /// How wide the fields of the states of one setup are.
 #[derive(Clone, Copy, Debug)]
 struct Widths {
     time: u32,
     nodes: u32,
+    /// Bits of a fencing token.
+    fence: u32,
+    /// What is taken off every fencing token but zero.
+    fence_base: u32,
 }
 
 impl Widths {
     fn of(setup: &Setup) -> Self {
         let policy = &setup.policy;
-        let lease = policy.ttl.map_or(0, |t| t.0) + policy.drift_ticks.0;
+        let ahead = setup.offset_of(setup.clients.len() as u8);
+        let lease = policy.ttl.map_or(0, |t| t.0) + policy.drift_ticks.0 + ahead;
         let jumps = setup.jump.0 * u32::from(setup.faults.get(Fault::Jump));
         let retry = match policy.retry {
             protocol::Retry::Never => 0,
@@ -63,7 +71,13 @@ impl Widths {
             retry,
         ];
         let longest = spans.into_iter().max().unwrap_or(0);
-        Self { time: u32::BITS - longest.leading_zeros(), nodes: policy.nodes.into() }
+        let (fence, fence_base) = match policy.fencing {
+            // The ranks of what lies before, and what the clocks that are ahead read.
+            Fencing::ClientClock => (u32::BITS - (PAST + ahead).leading_zeros(), WALL.0 - PAST),
+            Fencing::Nothing | Fencing::WithGrant | Fencing::IncrBefore | Fencing::IncrAfter => (RANK_BITS, 0),
+        };
+        let time = u32::BITS - longest.leading_zeros();
+        Self { time, nodes: policy.nodes.into(), fence, fence_base }
     }
 }
 
@@ -203,7 +217,10 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn fence(&mut self, value: &mut Fence) {
-        self.0.bits(&mut value.0, RANK_BITS);
+        let Widths { fence, fence_base, .. } = self.0.widths();
+        let mut code = if value.0 == 0 { 0 } else { value.0.wrapping_sub(fence_base) };
+        self.0.bits(&mut code, fence);
+        value.0 = if code == 0 { 0 } else { code + fence_base };
     }
 
     #[inline(always)]
@@ -239,7 +256,7 @@ impl World {
             self.fold_client(setup, index, tape);
         }
         self.fold_nodes(setup, tape);
-        let checked = setup.policy.program.check != protocol::TokenCheck::Nothing;
+        let checked = setup.policy.program.check.takes_tokens();
         for account in &mut self.accounts {
             tape.small(&mut account.grant, RANK_BITS);
             if checked {
@@ -266,7 +283,8 @@ impl World {
     }
 
     fn fold_nodes(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        let mints = setup.policy.fencing != protocol::Fencing::Nothing;
+        let mints = setup.policy.fencing.is_counted();
+        let counts = setup.policy.reentrance.is_counted();
         for node in &mut self.nodes {
             for resource in 0..setup.resources as usize {
                 let entry = &mut node.entries[resource];
@@ -276,10 +294,15 @@ impl World {
                 if !present {
                     *entry = None;
                 } else {
-                    fold_entry(entry.get_or_insert(Entry { by: blank, left: None }), tape);
+                    fold_entry(entry.get_or_insert(Entry { by: blank, left: None, holds: 0 }), counts, tape);
                 }
                 if mints {
                     tape.fence(&mut node.counters[resource]);
+                }
+            }
+            if setup.policy.is_notified() {
+                for clients in &mut node.subscribers[..setup.resources as usize] {
+                    tape.small(clients, MAX_CLIENTS as u32);
                 }
             }
             if setup.restart_delay.0 > 0 {
@@ -314,12 +337,15 @@ fn fold_span(span: &mut u8, tape: &mut impl Tape) {
     *span = time.0 as u8;
 }
 
-fn fold_entry(entry: &mut Entry, tape: &mut impl Tape) {
+fn fold_entry(entry: &mut Entry, counts: bool, tape: &mut impl Tape) {
     tape.small(&mut entry.by.client, 2);
     tape.small(&mut entry.by.slot.0, 2);
     tape.token(&mut entry.by.token);
     tape.flag(&mut entry.by.bereft);
     tape.option(&mut entry.left, |tape, left| fold_span(left, tape));
+    if counts {
+        tape.small(&mut entry.holds, 4);
+    }
 }
 
 fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
@@ -380,13 +406,20 @@ fn fold_reply(body: &mut Body, tape: &mut impl Tape) {
         reply = blank_reply(tag);
     }
     match &mut reply {
-        Reply::Done | Reply::Nothing | Reply::Stale => {}
+        Reply::Done | Reply::Nothing | Reply::Stale | Reply::Freed => {}
         Reply::Minted(fence) => tape.fence(fence),
         Reply::Taken { own, fence } => {
             tape.flag(own);
             tape.option(fence, |tape, fence| tape.fence(fence));
         }
-        Reply::Entry { own } => tape.flag(own),
+        Reply::Entry { own, left } => {
+            tape.flag(own);
+            tape.option(left, |tape, left| {
+                let mut time = Time(left.0);
+                tape.time(&mut time);
+                *left = Ticks(time.0);
+            });
+        }
         Reply::Account(seen) => tape.seen(seen),
     }
     *body = Body::Reply(reply);
@@ -401,6 +434,7 @@ fn reply_tag(reply: Reply) -> u8 {
         Reply::Entry { .. } => 4,
         Reply::Account(_) => 5,
         Reply::Stale => 6,
+        Reply::Freed => 7,
     }
 }
 
@@ -409,15 +443,16 @@ fn blank_reply(tag: u8) -> Reply {
         1 => Reply::Minted(Fence(0)),
         2 => Reply::Taken { own: false, fence: None },
         3 => Reply::Nothing,
-        4 => Reply::Entry { own: false },
+        4 => Reply::Entry { own: false, left: None },
         5 => Reply::Account(Seen(0)),
         6 => Reply::Stale,
+        7 => Reply::Freed,
         _ => Reply::Done,
     }
 }
 
 /// The verbs by their number on the tape.
-const VERBS: [Verb; 10] = [
+const VERBS: [Verb; 18] = [
     Verb::SetNxPx,
     Verb::Setnx,
     Verb::SetXxPx,
@@ -428,7 +463,20 @@ const VERBS: [Verb; 10] = [
     Verb::Del,
     Verb::CompareAndDelete,
     Verb::Incr,
+    Verb::Look,
+    Verb::Claim,
+    Verb::Clear,
+    Verb::GetSet,
+    Verb::ExtendOrCreate,
+    Verb::Enter,
+    Verb::Exit,
+    Verb::Subscribe,
 ];
+
+/// The numbers of the requests to the resource, above those of the verbs.
+const READ: u8 = 29;
+const CHECK: u8 = 30;
+const WRITE: u8 = 31;
 
 fn fold_request(body: &mut Body, tape: &mut impl Tape) {
     let blank = Command::Read { account: Resource(0), fence: None };
@@ -438,7 +486,7 @@ fn fold_request(body: &mut Body, tape: &mut impl Tape) {
     };
     let before = command_tag(&command);
     let mut tag = before;
-    tape.small(&mut tag, 4);
+    tape.small(&mut tag, 5);
     if tag != before {
         command = blank_command(tag);
     }
@@ -467,18 +515,18 @@ fn fold_request(body: &mut Body, tape: &mut impl Tape) {
 fn command_tag(command: &Command) -> u8 {
     match command {
         Command::Lock { verb, .. } => *verb as u8,
-        Command::Read { .. } => 10,
-        Command::Check { .. } => 11,
-        Command::Write { .. } => 12,
+        Command::Read { .. } => READ,
+        Command::Check { .. } => CHECK,
+        Command::Write { .. } => WRITE,
     }
 }
 
 fn blank_command(tag: u8) -> Command {
     let account = Resource(0);
     match tag {
-        10 => Command::Read { account, fence: None },
-        11 => Command::Check { account, fence: None },
-        12 => Command::Write { account, fence: None, seen: Seen(0) },
+        READ => Command::Read { account, fence: None },
+        CHECK => Command::Check { account, fence: None },
+        WRITE => Command::Write { account, fence: None, seen: Seen(0) },
         verb => {
             let verb = VERBS[usize::from(verb).min(VERBS.len() - 1)];
             Command::Lock { resource: account, verb, token: Token(0), mint: false }

@@ -3,6 +3,7 @@
 use protocol::{Command, Slot};
 
 use crate::message::{Body, Site, releases};
+use crate::server::Entry;
 use crate::setup::Setup;
 use crate::world::{Running, World};
 
@@ -28,7 +29,7 @@ impl World {
     pub fn stray(&self) -> Option<(u8, u8)> {
         for (node, state) in (0..).zip(&self.nodes) {
             for (resource, entry) in (0..).zip(&state.entries) {
-                let Some(entry) = entry else { continue };
+                let Some(entry) = entry.filter(Entry::is_live) else { continue };
                 let by = entry.by;
                 let current = self.current(by.client, by.slot).is_some_and(|c| c.is(by));
                 if !by.bereft && !current && !self.is_being_released(node, by.client, by.slot, by.token) {
@@ -39,10 +40,10 @@ impl World {
         None
     }
 
-    /// Whether the lock can be had: of every lock, a quorum of nodes has no entry.
+    /// Whether the lock can be had: of every lock, a quorum of nodes has no live entry.
     pub fn is_free(&self, setup: &Setup) -> bool {
         (0..setup.resources as usize).all(|resource| {
-            let empty = self.nodes.iter().filter(|n| n.entries[resource].is_none()).count();
+            let empty = self.nodes.iter().filter(|n| !n.entries[resource].is_some_and(|e| e.is_live())).count();
             empty >= setup.policy.quorum as usize
         })
     }

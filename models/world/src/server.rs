@@ -1,6 +1,6 @@
 //! The lock servers: what one command does to the memory of one node.
 
-use protocol::{Fence, Owner, Policy, Reply, Resource, Slot, Token, Verb};
+use protocol::{Fence, Owner, Policy, Reentrance, Reply, Resource, Slot, Ticks, Token, Verb};
 
 use crate::setup::MAX_RESOURCES;
 
@@ -33,13 +33,33 @@ impl Acquisition {
     }
 }
 
+/// More holds than this are not counted: a client nests fewer, and only lost releases leave any behind.
+const MAX_HOLDS: u8 = 15;
+
 /// A lock entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Whose it is.
     pub by: Acquisition,
     /// For how many ticks it still lives. None: for ever.
+    ///
+    /// Where the expiry stands in the value, by the clock that is behind all others; the entry stays when it is over.
     pub left: Option<u8>,
+    /// How often its owner has taken it, where that is counted.
+    pub holds: u8,
+}
+
+impl Entry {
+    /// What a reader finds.
+    fn read(&self, policy: &Policy, own: bool) -> Reply {
+        let left = self.left.filter(|_| policy.keeps_expiry_in_value()).map(|left| Ticks(left.into()));
+        Reply::Entry { own, left }
+    }
+
+    /// Whether it still keeps others out.
+    pub fn is_live(&self) -> bool {
+        self.left != Some(0)
+    }
 }
 
 /// A lock server.
@@ -51,6 +71,19 @@ pub struct Node {
     pub counters: [Fence; MAX_RESOURCES],
     /// For how many ticks the server stays down.
     pub down: u8,
+    /// The clients, as bits, that have subscribed to the notifications about each lock.
+    pub subscribers: [u8; MAX_RESOURCES],
+}
+
+/// A command, and on whose behalf it comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) resource: Resource,
+    pub(crate) verb: Verb,
+    pub(crate) mint: bool,
+    pub(crate) by: Acquisition,
+    /// The life that it gives an entry, in ticks. None: without end.
+    pub(crate) lease: Option<u8>,
 }
 
 /// What a command came to.
@@ -61,32 +94,29 @@ pub(crate) struct Served {
     pub(crate) wrong: bool,
     /// Whether a new entry was written.
     pub(crate) written: bool,
+    /// Whether the lock was given back.
+    pub(crate) freed: bool,
 }
 
 impl Served {
     fn plain(reply: Reply) -> Self {
-        Self { reply, wrong: false, written: false }
+        Self { reply, wrong: false, written: false, freed: false }
     }
 
-    fn on(entry: Entry, by: Acquisition, reply: Reply) -> Self {
-        Self { reply, wrong: !entry.by.is(by), written: false }
+    fn written(reply: Reply) -> Self {
+        Self { written: true, ..Self::plain(reply) }
     }
 }
 
 impl Node {
     /// Carries out a command, in one go as Redis does.
-    pub(crate) fn serve(
-        &mut self,
-        policy: &Policy,
-        resource: Resource,
-        verb: Verb,
-        mint: bool,
-        by: Acquisition,
-    ) -> Served {
+    pub(crate) fn serve(&mut self, policy: &Policy, request: Request) -> Served {
+        let Request { resource, verb, mint, by, lease } = request;
         let index = resource.0 as usize;
-        let lease = policy.ttl.map(|ttl| ttl.0 as u8);
         let entry = &mut self.entries[index];
         let owns = entry.is_some_and(|e| e.by.same_value(by, policy.owner));
+        let counts = u8::from(policy.reentrance.is_counted());
+        let new = Entry { by, left: lease, holds: counts };
         match verb {
             Verb::SetNxPx | Verb::Setnx => {
                 if entry.is_some() {
@@ -94,32 +124,73 @@ impl Node {
                     let fence = (owns && mint).then_some(self.counters[index]);
                     return Served::plain(Reply::Taken { own: owns, fence });
                 }
-                *entry = Some(Entry { by, left: lease.filter(|_| verb == Verb::SetNxPx) });
+                let timed = verb == Verb::SetNxPx || policy.keeps_expiry_in_value();
+                *entry = Some(Entry { left: lease.filter(|_| timed), ..new });
                 let reply = if mint { self.mint(resource) } else { Reply::Done };
-                Served { reply, wrong: false, written: true }
+                Served::written(reply)
+            }
+            Verb::Enter if entry.is_some() && !owns => Served::plain(Reply::Taken { own: false, fence: None }),
+            Verb::Enter => {
+                let Some(entry) = entry else {
+                    *entry = Some(new);
+                    return Served::written(Reply::Done);
+                };
+                entry.left = lease;
+                entry.holds = (entry.holds + counts).min(MAX_HOLDS);
+                Served::plain(Reply::Done)
             }
             Verb::SetXxPx if entry.is_none() => Served::plain(Reply::Nothing),
             Verb::SetXxPx | Verb::SetPx => {
                 let wrong = entry.is_some_and(|e| !e.by.is(by));
-                *entry = Some(Entry { by, left: lease });
-                Served { reply: Reply::Done, wrong, written: true }
+                *entry = Some(new);
+                Served { wrong, ..Served::written(Reply::Done) }
             }
-            Verb::CompareAndExtend if !owns => Served::plain(Reply::Nothing),
-            Verb::Pexpire | Verb::CompareAndExtend => {
+            Verb::Claim => {
+                let old = entry.filter(|_| owns && counts > 0);
+                let by = old.map_or(by, |old| old.by);
+                *entry = Some(Entry { by, holds: 2 * counts, ..new });
+                Served { written: old.is_none(), ..Served::plain(Reply::Done) }
+            }
+            Verb::ExtendOrCreate if entry.is_none() => {
+                *entry = Some(new);
+                Served::written(Reply::Done)
+            }
+            Verb::CompareAndExtend | Verb::ExtendOrCreate if !owns => Served::plain(Reply::Nothing),
+            Verb::Pexpire | Verb::CompareAndExtend | Verb::ExtendOrCreate => {
                 let Some(entry) = entry else { return Served::plain(Reply::Nothing) };
                 entry.left = lease;
-                Served::on(*entry, by, Reply::Done)
+                let nested = policy.reentrance != Reentrance::Nothing && entry.by.client == by.client;
+                Served { wrong: !nested && !entry.by.is(by), ..Served::plain(Reply::Done) }
             }
-            Verb::Get => match entry {
-                Some(_) => Served::plain(Reply::Entry { own: owns }),
+            Verb::Get | Verb::Look => match entry {
+                Some(entry) => Served::plain(entry.read(policy, owns)),
                 None => Served::plain(Reply::Nothing),
             },
-            Verb::CompareAndDelete if !owns => Served::plain(Reply::Nothing),
-            Verb::Del | Verb::CompareAndDelete => match entry.take() {
-                Some(entry) => Served::on(entry, by, Reply::Done),
+            Verb::GetSet => {
+                let found = entry.replace(new);
+                let Some(found) = found else { return Served::written(Reply::Nothing) };
+                Served { written: !found.is_live(), ..Served::plain(found.read(policy, owns)) }
+            }
+            Verb::Clear => match entry.take() {
+                Some(_) => Served::plain(Reply::Done),
+                None => Served::plain(Reply::Nothing),
+            },
+            Verb::CompareAndDelete | Verb::Exit if !owns => Served::plain(Reply::Nothing),
+            Verb::Exit if entry.is_some_and(|e| e.holds > 1) => {
+                if let Some(entry) = entry {
+                    entry.holds -= 1;
+                }
+                Served::plain(Reply::Done)
+            }
+            Verb::Del | Verb::CompareAndDelete | Verb::Exit => match entry.take() {
+                Some(entry) => Served { wrong: !entry.by.is(by), freed: true, ..Served::plain(Reply::Done) },
                 None => Served::plain(Reply::Nothing),
             },
             Verb::Incr => Served::plain(self.mint(resource)),
+            Verb::Subscribe => {
+                self.subscribers[index] |= 1 << by.client;
+                Served::plain(Reply::Done)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use protocol::{LockList, Policy, Ticks};
+use protocol::{LockList, Policy, Reply, Ticks};
 
 /// The largest number of clients.
 pub const MAX_CLIENTS: usize = 4;
@@ -63,12 +63,22 @@ pub enum Fault {
     Restart,
     /// The wall clock of one lock server moves.
     Jump,
+    /// A caller gives up one operation at an await point.
+    Cancel,
 }
 
 impl Fault {
     /// All kinds, in the documented order.
-    pub const ALL: [Self; 7] =
-        [Self::Pause, Self::Delay, Self::DropRequest, Self::DropReply, Self::Crash, Self::Restart, Self::Jump];
+    pub const ALL: [Self; 8] = [
+        Self::Pause,
+        Self::Delay,
+        Self::DropRequest,
+        Self::DropReply,
+        Self::Crash,
+        Self::Restart,
+        Self::Jump,
+        Self::Cancel,
+    ];
 }
 
 /// How many units of each kind of fault there are.
@@ -113,6 +123,8 @@ pub struct Setup {
     pub restart_delay: Ticks,
     /// By how much a wall clock jumps, forward or back.
     pub jump: Ticks,
+    /// By how much the wall clock of each client is ahead of that of the client before.
+    pub offset: Ticks,
     /// Whether a crashed client starts again, without memory.
     pub rejoin: bool,
     /// Which fencing tokens the resource accepts.
@@ -121,4 +133,34 @@ pub struct Setup {
     pub grain: Grain,
     /// The faults that may happen.
     pub faults: Budget,
+}
+
+impl Setup {
+    /// By how much the wall clock of a client is ahead of that of the first.
+    pub fn offset_of(&self, client: u8) -> u32 {
+        self.offset.0 * u32::from(client)
+    }
+
+    /// The life that a client's commands give an entry: on the server, or in the value as its own clock tells it.
+    pub(crate) fn lease_of(&self, client: u8) -> Option<u8> {
+        let offset = if self.policy.keeps_expiry_in_value() { self.offset_of(client) } else { 0 };
+        self.policy.ttl.map(|ttl| (ttl.0 + offset) as u8)
+    }
+
+    /// An answer, with the expiry that it carries as the client's own clock tells it.
+    pub(crate) fn as_read_by(&self, client: u8, reply: Reply) -> Reply {
+        match reply {
+            Reply::Entry { own, left: Some(left) } => {
+                Reply::Entry { own, left: Some(Ticks(left.0.saturating_sub(self.offset_of(client)))) }
+            }
+            Reply::Done
+            | Reply::Minted(_)
+            | Reply::Taken { .. }
+            | Reply::Nothing
+            | Reply::Entry { left: None, .. }
+            | Reply::Account(_)
+            | Reply::Stale
+            | Reply::Freed => reply,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::action::Action;
 use crate::event::{Event, Observer};
 use crate::message::{Body, Direction, Lane, Message, Site, acquires, releases};
-use crate::server::{Acquisition, Node};
+use crate::server::{Acquisition, Node, Request};
 use crate::setup::{Network, Persistence, Setup};
 use crate::store::OUTDATED;
 use crate::world::{Flags, Running, World};
@@ -47,11 +47,19 @@ impl World {
             Action::Restart(node) => self.restart(setup, node, observer),
             Action::JumpForward(node) => {
                 let jump = setup.jump.0 as u8;
-                self.nodes[node as usize].pass_time(jump, |resource, by| {
-                    observer.event(Event::Expired { node, resource, by });
-                });
+                if !setup.policy.keeps_expiry_in_value() {
+                    self.nodes[node as usize].pass_time(jump, false, |resource, by| {
+                        observer.event(Event::Expired { node, resource, by });
+                    });
+                }
             }
-            Action::JumpBack(node) => self.nodes[node as usize].turn_back(setup.jump.0 as u8),
+            Action::JumpBack(node) => {
+                if !setup.policy.keeps_expiry_in_value() {
+                    self.nodes[node as usize].turn_back(setup.jump.0 as u8);
+                }
+            }
+            Action::Cancel(client) => self.step_client(setup, client, Input::Cancel, observer),
+            Action::CancelUnsent(client) => self.cancel_unsent(setup, client, observer),
         }
     }
 
@@ -96,6 +104,21 @@ impl World {
             message.bereft = true;
         }
         self.stop_awaiting(setup, client, |_| false, observer);
+        for node in &mut self.nodes {
+            node.subscribers.iter_mut().for_each(|clients| *clients &= !(1 << client));
+        }
+    }
+
+    /// A caller gives up before the client's requests have left it.
+    fn cancel_unsent(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
+        self.messages.retain(|m| {
+            let unsent = m.lane.client == client && m.is_request() && m.awaited;
+            if unsent {
+                observer.event(Event::Lost { tag: m.tag });
+            }
+            !unsent
+        });
+        self.step_client(setup, client, Input::Cancel, observer);
     }
 
     fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
@@ -159,6 +182,7 @@ impl World {
                 let by = Acquisition { client, slot, token, bereft };
                 if let Some(entry) = self.nodes[index as usize].entries[resource.0 as usize]
                     && acquires(verb)
+                    && entry.is_live()
                     && entry.by.client != client
                 {
                     observer.event(Event::Blocked { client, by: entry.by });
@@ -166,8 +190,17 @@ impl World {
                 if mint || verb == Verb::Incr {
                     self.make_room(setup, resource, index);
                 }
-                let served = self.nodes[index as usize].serve(&setup.policy, resource, verb, mint, by);
+                // Nobody listens any more to what was subscribed to in vain.
+                if verb == Verb::Subscribe && !message.awaited {
+                    return None;
+                }
+                let lease = setup.lease_of(client);
+                let request = Request { resource, verb, mint, by, lease };
+                let served = self.nodes[index as usize].serve(&setup.policy, request);
                 self.flags.wrong_release |= served.wrong;
+                if served.freed {
+                    self.publish(setup, index, resource, observer);
+                }
                 if served.written {
                     self.note_grant(setup, resource, by, observer);
                 }
@@ -191,6 +224,39 @@ impl World {
             }
             (Command::Lock { .. }, Site::Store)
             | (Command::Read { .. } | Command::Check { .. } | Command::Write { .. }, Site::Node(_)) => None,
+        }
+    }
+
+    /// Tells everybody who has subscribed to it that a lock was given back.
+    fn publish(&mut self, setup: &Setup, node: u8, resource: Resource, observer: &mut impl Observer) {
+        let subscribers = self.nodes[node as usize].subscribers[resource.0 as usize];
+        for client in (0..self.clients.len() as u8).filter(|client| subscribers & (1 << client) != 0) {
+            let locks = self.clients[client as usize].worker.locks();
+            let Some((slot, _)) =
+                Self::slots(setup, client).find(|(slot, name)| *name == resource && locks.wants(*slot))
+            else {
+                continue;
+            };
+            let tag = self.tag();
+            observer.event(Event::Published { node, client, slot, tag });
+            let lane = Lane { client, site: Site::Node(node), direction: Direction::Reply };
+            let body = Body::Reply(Reply::Freed);
+            let told = Message { lane, slot, body, age: 0, delayed: false, awaited: true, bereft: false, tag };
+            self.post(setup, told);
+        }
+    }
+
+    /// A subscription ends when the client no longer wants the lock: it closes that connection.
+    fn end_subscriptions(&mut self, setup: &Setup, client: u8) {
+        if !setup.policy.is_notified() {
+            return;
+        }
+        let locks = *self.clients[client as usize].worker.locks();
+        for resource in (0..setup.resources).map(Resource) {
+            let wanted = Self::slots(setup, client).any(|(slot, name)| name == resource && locks.wants(slot));
+            if !wanted {
+                self.nodes.iter_mut().for_each(|node| node.subscribers[resource.0 as usize] &= !(1 << client));
+            }
         }
     }
 
@@ -239,7 +305,11 @@ impl World {
 
     fn settle(&mut self, setup: &Setup, message: Message, reply: Reply, observer: &mut impl Observer) {
         let Lane { client, site, .. } = message.lane;
+        let reply = setup.as_read_by(client, reply);
         observer.event(Event::Answered { client, site, tag: message.tag, reply });
+        if reply == Reply::Freed {
+            return self.step_client(setup, client, Input::Notified(message.slot), observer);
+        }
         if let Some(op) = self.clients[client as usize].worker.awaited(message.place()) {
             self.step_client(setup, client, Input::Settled(op, Outcome::Answered(reply)), observer);
         }
@@ -253,6 +323,7 @@ impl World {
         self.clients[client as usize].worker.step(&config, Time(0), input, &mut effects);
         self.forget_answers(setup, client, &before.worker, observer);
         self.forget_grants(setup, client, &before.worker);
+        self.end_subscriptions(setup, client);
         self.note_refusal(setup, client, &before.worker, input, observer);
         let mut unsent = SmallVec::<[OpId; 4]>::new();
         for effect in effects.0 {
@@ -308,18 +379,22 @@ impl World {
     /// Marks what the core no longer waits for. A reply that nobody waits for is taken out of the world.
     fn forget_answers(&mut self, setup: &Setup, client: u8, before: &Worker, observer: &mut impl Observer) {
         let worker = self.clients[client as usize].worker;
-        self.stop_awaiting(setup, client, |place| worker.awaited(place) == before.awaited(place), observer);
+        let still = |m: &Message| match m.is_notification() {
+            true => worker.locks().wants(m.slot),
+            false => worker.awaited(m.place()) == before.awaited(m.place()),
+        };
+        self.stop_awaiting(setup, client, still, observer);
     }
 
     fn stop_awaiting(
         &mut self,
         setup: &Setup,
         client: u8,
-        still: impl Fn(Place) -> bool,
+        still: impl Fn(&Message) -> bool,
         observer: &mut impl Observer,
     ) {
         self.messages.retain(|message| {
-            if message.lane.client != client || !message.awaited || still(message.place()) {
+            if message.lane.client != client || !message.awaited || still(message) {
                 return true;
             }
             message.awaited = false;

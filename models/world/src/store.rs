@@ -37,7 +37,7 @@ impl Account {
         let (fence, is_checked) = match command {
             Command::Read { fence, .. } => (fence, check == TokenCheck::OnReadAndWrite),
             Command::Check { fence, .. } => (fence, true),
-            Command::Write { fence, .. } => (fence, matches!(check, TokenCheck::OnWrite | TokenCheck::OnReadAndWrite)),
+            Command::Write { fence, .. } => (fence, check.is_atomic()),
             Command::Lock { .. } => (None, false),
         };
         let refused = Stored { reply: Reply::Stale, accepted: false, lost_update: false, stale: false };
@@ -46,6 +46,7 @@ impl Account {
         }
         match command {
             Command::Read { .. } => Stored { reply: Reply::Account(CURRENT), ..refused },
+            Command::Write { seen, .. } if check == TokenCheck::CompareAndSwap && seen != CURRENT => refused,
             Command::Check { .. } | Command::Lock { .. } => Stored { reply: Reply::Done, ..refused },
             Command::Write { seen, .. } => {
                 let stale = grant != 0 && grant < self.grant;

@@ -1,6 +1,6 @@
 //! The state of the world.
 
-use protocol::{Command, Config, Fence, Fencing, MAX_SLOTS, Resource, Slot, Ticks, Time, Token, Worker};
+use protocol::{Command, Config, Fence, Fencing, MAX_SLOTS, Reply, Resource, Slot, Ticks, Time, Token, Worker};
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message};
@@ -65,6 +65,11 @@ pub struct World {
 /// that a restart sets back does not catch up.
 const FIRST_TOKENS: Fence = Fence(32);
 
+/// What the wall clock of the first client always reads, as a fencing token: the tokens grow older instead.
+///
+/// Tokens that lie before it are kept by rank, right below it, and are in no danger of being minted again.
+pub(crate) const WALL: Fence = Fence(1000);
+
 impl Clone for World {
     fn clone(&self) -> Self {
         Self {
@@ -82,11 +87,11 @@ impl World {
     pub fn new(setup: &Setup) -> Self {
         let mut world = Self { faults: setup.faults, ..Self::default() };
         for locks in &setup.clients {
-            let config = Config { policy: &setup.policy, locks };
+            let config = Config { policy: &setup.policy, locks, wall: WALL };
             world.clients.push(Client { worker: Worker::new(&config), ..Client::default() });
         }
         let mut node = Node::default();
-        if setup.policy.fencing != Fencing::Nothing {
+        if setup.policy.fencing.is_counted() {
             node.counters[..setup.resources as usize].fill(FIRST_TOKENS);
         }
         world.nodes.resize(setup.policy.nodes as usize, node);
@@ -96,7 +101,8 @@ impl World {
 
     /// The configuration of a client.
     pub fn config(setup: &Setup, client: u8) -> Config<'_> {
-        Config { policy: &setup.policy, locks: &setup.clients[client as usize] }
+        let wall = Fence(WALL.0 + setup.offset_of(client));
+        Config { policy: &setup.policy, locks: &setup.clients[client as usize], wall }
     }
 
     /// Whether a client believes that it holds the lock of a slot.
@@ -192,6 +198,10 @@ impl World {
     /// Ranks the fencing tokens of each lock.
     fn rank_fences(&mut self, setup: &Setup) {
         for resource in (0..setup.resources).map(Resource) {
+            if setup.policy.fencing == Fencing::ClientClock {
+                self.rank_readings(setup, resource);
+                continue;
+            }
             // Zero stands before every token, and stays what it is.
             let mut used = Ranks::default();
             used.note(0);
@@ -200,6 +210,21 @@ impl World {
                 self.each_fence(setup, resource, |fence| fence.0 = used.rank(fence.0));
             }
         }
+    }
+
+    /// Ranks the readings of wall clocks that lie so far back that no clock can read them again.
+    fn rank_readings(&mut self, setup: &Setup, resource: Resource) {
+        let is_past = |fence: &Fence| fence.0 != 0 && *fence < WALL;
+        let mut past = SmallVec::<[Fence; 16]>::new();
+        self.each_fence(setup, resource, |fence| past.extend(Some(*fence).filter(is_past)));
+        past.sort_unstable();
+        past.dedup();
+        let rank = |fence: Fence| past.iter().filter(|other| **other > fence).count() as u32;
+        self.each_fence(setup, resource, |fence| {
+            if is_past(fence) {
+                *fence = Fence(WALL.0 - 1 - rank(*fence));
+            }
+        });
     }
 
     /// Makes room for a token right after the counter of a node.
@@ -280,25 +305,35 @@ impl World {
         }
         for (index, node) in (0..).zip(&mut self.nodes) {
             node.down = node.down.saturating_sub(1);
-            node.pass_time(1, |resource, by| expired(index, resource, by));
+            node.pass_time(1, setup.policy.keeps_expiry_in_value(), |resource, by| expired(index, resource, by));
         }
         for message in &mut self.messages {
             message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
+            if let Body::Reply(Reply::Entry { left: Some(left), .. }) = &mut message.body {
+                left.0 = left.0.saturating_sub(1);
+            }
+        }
+        if setup.policy.fencing == Fencing::ClientClock {
+            for resource in (0..setup.resources).map(Resource) {
+                self.each_fence(setup, resource, |fence| fence.0 = fence.0.saturating_sub(1));
+            }
         }
         self.sort_lanes(setup);
     }
 }
 
 impl Node {
-    /// Moves the server's wall clock forward.
-    pub(crate) fn pass_time(&mut self, ticks: u8, mut expired: impl FnMut(Resource, Acquisition)) {
+    /// Lets time pass for the entries. What has expired goes, but where the expiry stands in the value.
+    pub(crate) fn pass_time(&mut self, ticks: u8, stays: bool, mut expired: impl FnMut(Resource, Acquisition)) {
         for (index, slot) in (0..).zip(&mut self.entries) {
-            let Some(entry) = slot else { continue };
+            let Some(entry) = slot.as_mut().filter(|e| e.is_live()) else { continue };
             let Some(left) = &mut entry.left else { continue };
             *left = left.saturating_sub(ticks);
             if *left == 0 {
                 expired(Resource(index), entry.by);
-                *slot = None;
+                if !stays {
+                    *slot = None;
+                }
             }
         }
     }
@@ -321,7 +356,6 @@ impl Message {
     }
 
     fn fence_mut(&mut self) -> Option<&mut Fence> {
-        use protocol::Reply;
         match &mut self.body {
             Body::Request {
                 command: Command::Read { fence, .. } | Command::Check { fence, .. } | Command::Write { fence, .. },

@@ -5,6 +5,7 @@ use trace::Change;
 use world::{Action, Client, Running, Site, World};
 
 use super::Telling;
+use super::dates::dated;
 use super::words::Words;
 
 /// The fields that the last step changed, client by client, then server by server.
@@ -35,6 +36,14 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
             let field = format!("{}:token", telling.words.lock(Resource(resource)));
             note(telling.words.site(Site::Node(index)), field, counters.0.0.to_string(), counters.1.0.to_string());
         }
+        for resource in 0..telling.model.setup().resources {
+            let subscribed = |node: &world::Node| {
+                let clients = node.subscribers[usize::from(resource)];
+                (0..8).filter(|client| clients & (1 << client) != 0).map(Words::client).collect::<Vec<_>>().join(" ")
+            };
+            let field = format!("{} subscribers", telling.words.lock(Resource(resource)));
+            note(telling.words.site(Site::Node(index)), field, subscribed(old), subscribed(new));
+        }
         let up = |down: u8| if down == 0 { "up" } else { "down" }.to_owned();
         note(telling.words.site(Site::Node(index)), "state".to_owned(), up(old.down), up(new.down));
     }
@@ -42,8 +51,10 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         let field = telling.words.account(Resource(index));
         note(telling.words.site(Site::Store), field, was.to_string(), is.to_string());
         let (old, new) = (before.accounts[usize::from(index)], after.accounts[usize::from(index)]);
-        let token = |fence: protocol::Fence| fence.0.to_string();
-        note(telling.words.site(Site::Store), "greatest token".to_owned(), token(old.fence), token(new.fence));
+        let before = telling.ticks - i64::from(action == Action::Tick);
+        let token = |fence, ticks| dated(telling.model.setup(), fence, ticks).0.to_string();
+        let field = "greatest token".to_owned();
+        note(telling.words.site(Site::Store), field, token(old.fence, before), token(new.fence, telling.ticks));
     }
     list
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Command, Reply, Resource, Slot};
+use protocol::{Command, Reply, Resource, Slot, Token, Verb};
 use world::{Event, Setup, Site};
 
 use super::words::Words;
@@ -101,6 +101,12 @@ impl Ledger {
             if let Reply::Account(_) = reply {
                 self.carried.insert(answer, self.balances[usize::from(command.resource().0)]);
             }
+        }
+        if let Event::Published { node, client, slot, tag } = *event {
+            // What it answers, in a way, is the subscription.
+            let command = Command::Lock { resource: Resource(0), verb: Verb::Subscribe, token: Token(0), mint: false };
+            let site = Site::Node(node);
+            self.told.insert(tag, Told { client, site, slot, command, reply: Some(Reply::Freed) });
         }
         if let Event::Answered { client, tag, .. } = *event
             && let Some(value) = self.carried(tag)

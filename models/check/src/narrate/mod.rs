@@ -4,6 +4,7 @@
 //! and grants by rank), and with an eye on what happens within each step.
 
 mod changes;
+mod dates;
 mod ledger;
 mod sentence;
 mod why;
@@ -18,6 +19,7 @@ use crate::model::LockModel;
 use crate::scenario::{Named, Property, Scenario};
 
 use changes::changes;
+use dates::dated_event;
 use ledger::Ledger;
 use sentence::{hops, sentence};
 use words::Words;
@@ -144,7 +146,7 @@ impl<'a> Telling<'a> {
         self.is_beginning = false;
         self.before = self.world.clone();
         self.world.apply(setup, action, &mut events);
-        self.events = events.0;
+        self.events = events.0.into_iter().map(|event| dated_event(setup, event, self.ticks)).collect();
         let ledger_before = self.ledger.balances();
         for event in &self.events {
             self.ledger.note(event);
@@ -162,7 +164,9 @@ impl<'a> Telling<'a> {
             | Action::Delay(..)
             | Action::Drop(..)
             | Action::Crash(_)
-            | Action::Restart(_) => {}
+            | Action::Restart(_)
+            | Action::Cancel(_)
+            | Action::CancelUnsent(_) => {}
         }
         let mut step = Step::new(n, self.actor(action), kind(action, setup.grain), sentence(self, action));
         step.fault = action.fault().map(|fault| fault.name().to_owned());
@@ -186,7 +190,9 @@ impl<'a> Telling<'a> {
             | Action::Resume(client)
             | Action::Rejoin(client)
             | Action::Pause(client)
-            | Action::Crash(client) => Words::client(client),
+            | Action::Crash(client)
+            | Action::Cancel(client)
+            | Action::CancelUnsent(client) => Words::client(client),
             Action::Deliver(lane, _) => match (lane.direction, self.model.setup().grain) {
                 (Direction::Request, Grain::Message) => self.words.site(lane.site),
                 (Direction::Request, Grain::Exchange) | (Direction::Reply, _) => Words::client(lane.client),
@@ -203,7 +209,8 @@ impl<'a> Telling<'a> {
 
     /// What every clock shows, the actor's first.
     fn clocks(&self, actor: &str) -> Vec<Clock> {
-        let clients = (0..self.world.clients.len() as u8).map(|c| (Words::client(c), self.ticks));
+        let clients = (0..self.world.clients.len() as u8)
+            .map(|c| (Words::client(c), self.ticks + i64::from(self.model.setup().offset_of(c))));
         let nodes = (0..).zip(&self.jumps).map(|(n, jump)| (self.words.site(Site::Node(n)), self.ticks + jump));
         let store = std::iter::once((self.words.site(Site::Store), self.ticks));
         let mut clocks: Vec<_> = clients.chain(nodes).chain(store).map(|(actor, time)| Clock { actor, time }).collect();
@@ -247,7 +254,9 @@ fn kind(action: Action, grain: Grain) -> StepKind {
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::JumpForward(_)
-        | Action::JumpBack(_) => StepKind::Fault,
+        | Action::JumpBack(_)
+        | Action::Cancel(_)
+        | Action::CancelUnsent(_) => StepKind::Fault,
     }
 }
 

@@ -34,6 +34,13 @@ pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
         Action::JumpBack(n) => {
             format!("the wall clock of {} jumps {} ticks back", node(n), telling.model.setup().jump.0)
         }
+        Action::Cancel(c) => format!("the caller of {} gives up waiting{}", client(c), telling.consequences()),
+        Action::CancelUnsent(c) => format!(
+            "the caller of {} gives up waiting, before {} was sent{}",
+            client(c),
+            telling.cargo(),
+            telling.consequences()
+        ),
     }
 }
 
@@ -51,6 +58,7 @@ pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
             Event::Sent { tag, .. } => (tag, Fate::Sent),
             Event::Lost { tag } => (tag, Fate::Lost),
             Event::Delayed { tag } => (tag, Fate::Delayed),
+            Event::Published { tag, .. } => (tag, Fate::Sent),
             Event::Ignored { tag } => (tag, Fate::Ignored),
             Event::Served { tag, answer, .. } => {
                 hops.extend(hop(tag, Fate::Delivered));
@@ -106,11 +114,23 @@ impl Telling<'_> {
                     false => format!("client {client} hears it"),
                 });
             }
+            if let Event::Published { node, client, .. } = *event {
+                let (client, site) = (Words::client(client), self.words.site_name(Site::Node(node)));
+                parts.push(format!("{site} notifies client {client}"));
+            }
             if let Event::Lost { .. } = *event {
-                parts.push(format!("{} is down, and {} is lost", self.words.site_name(lane.site), self.cargo()));
+                let why = if self.is_down(lane.site) { "is down" } else { "has nobody to answer any more" };
+                parts.push(format!("{} {why}, and {} is lost", self.words.site_name(lane.site), self.cargo()));
             }
         }
         parts.join("; ") + &self.consequences()
+    }
+
+    fn is_down(&self, site: Site) -> bool {
+        match site {
+            Site::Node(node) => self.world.nodes[usize::from(node)].down > 0,
+            Site::Store => false,
+        }
     }
 
     /// The tag under which the amount of an answer is known.
@@ -192,16 +212,25 @@ impl Telling<'_> {
             Some(command)
         });
         match sent {
-            Some(Command::Lock { verb: Verb::SetNxPx | Verb::Setnx | Verb::Incr, .. }) if self.was_silent() => {
-                "has waited in vain"
-            }
-            Some(Command::Lock { verb: Verb::SetNxPx | Verb::Setnx | Verb::Incr, .. }) => "tries again",
-            Some(Command::Lock {
-                verb: Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend, ..
-            }) => "renews",
-            Some(Command::Lock { verb: Verb::Get | Verb::Del | Verb::CompareAndDelete, .. }) => {
-                "has waited in vain for an answer"
-            }
+            Some(Command::Lock { verb, .. }) => match verb {
+                Verb::SetNxPx
+                | Verb::Setnx
+                | Verb::Incr
+                | Verb::Look
+                | Verb::Claim
+                | Verb::Clear
+                | Verb::GetSet
+                | Verb::Enter
+                | Verb::Subscribe => {
+                    if self.was_silent() {
+                        "has waited in vain"
+                    } else {
+                        "tries again"
+                    }
+                }
+                Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend | Verb::ExtendOrCreate => "renews",
+                Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Exit => "has waited in vain for an answer",
+            },
             Some(Command::Write { .. } | Command::Check { .. }) => "has done its work",
             Some(Command::Read { .. }) | None => "stops waiting for an answer",
         }

@@ -1,6 +1,6 @@
 //! The names of things, and how commands and answers are written.
 
-use protocol::{Command, Fence, Owner, Reply, Resource, Slot, Token, Verb};
+use protocol::{Command, Fence, Owner, Reply, Resource, Slot, Ticks, Token, TokenCheck, Verb};
 use world::{Acquisition, Entry, Setup, Site};
 
 use super::ledger::Ledger;
@@ -14,6 +14,8 @@ pub(crate) struct Words {
     nodes: u8,
     /// Whether some client takes the same lock twice, so that a token needs its slot.
     repeats: bool,
+    /// Whether the resource compares versions, so that what it refuses is no token.
+    swaps: bool,
 }
 
 impl Words {
@@ -28,6 +30,7 @@ impl Words {
             ttl: setup.policy.ttl.map(|ttl| ttl.0),
             nodes: setup.policy.nodes,
             repeats,
+            swaps: setup.policy.program.check == TokenCheck::CompareAndSwap,
         }
     }
 
@@ -83,8 +86,15 @@ impl Words {
     pub(crate) fn entry(&self, entry: Option<Entry>) -> String {
         match entry {
             None => "free".to_owned(),
-            Some(Entry { by, left: None }) => format!("{} (no TTL)", self.owner(by)),
-            Some(Entry { by, left: Some(left) }) => format!("{} ({left} left)", self.owner(by)),
+            Some(Entry { by, left, holds }) => {
+                let life = match left {
+                    None => "no TTL".to_owned(),
+                    Some(0) => "expired".to_owned(),
+                    Some(left) => format!("{left} left"),
+                };
+                let holds = if holds > 1 { format!(", held {holds} times") } else { String::new() };
+                format!("{} ({life}{holds})", self.owner(by))
+            }
         }
     }
 
@@ -111,6 +121,14 @@ impl Words {
                     Verb::Del => format!("DEL {lock}"),
                     Verb::CompareAndDelete => format!("DEL {lock} if {token}"),
                     Verb::Incr => format!("INCR {lock}:token"),
+                    Verb::Look => format!("GET {lock}"),
+                    Verb::Claim => format!("SET {lock} {token}{ttl}"),
+                    Verb::Clear => format!("DEL {lock}"),
+                    Verb::GetSet => format!("GETSET {lock} {token}"),
+                    Verb::ExtendOrCreate => format!("PEXPIRE {lock}{} if {token}, SET if gone", ttl.replace(" PX", "")),
+                    Verb::Enter => format!("SET {lock} {token}{ttl} if gone or {token}"),
+                    Verb::Exit => format!("DEL {lock} if {token}, with the last hold"),
+                    Verb::Subscribe => format!("SUBSCRIBE {lock}"),
                 }
             }
             Command::Read { account, fence } => format!("read {}{}", self.account(account), with_token(fence)),
@@ -135,7 +153,15 @@ impl Words {
         });
         match reply {
             Reply::Done => match verb {
-                Some(Verb::SetNxPx | Verb::SetXxPx | Verb::SetPx) => "OK".to_owned(),
+                Some(
+                    Verb::SetNxPx
+                    | Verb::SetXxPx
+                    | Verb::SetPx
+                    | Verb::Claim
+                    | Verb::Enter
+                    | Verb::ExtendOrCreate
+                    | Verb::Subscribe,
+                ) => "OK".to_owned(),
                 Some(
                     Verb::Setnx
                     | Verb::Pexpire
@@ -143,7 +169,11 @@ impl Words {
                     | Verb::Get
                     | Verb::Del
                     | Verb::CompareAndDelete
-                    | Verb::Incr,
+                    | Verb::Incr
+                    | Verb::Look
+                    | Verb::Clear
+                    | Verb::GetSet
+                    | Verb::Exit,
                 ) => "1".to_owned(),
                 None => "token is good".to_owned(),
             },
@@ -153,17 +183,25 @@ impl Words {
             Reply::Taken { own: false, .. } if verb == Some(Verb::Setnx) => "0".to_owned(),
             Reply::Taken { own: false, .. } => "nil".to_owned(),
             Reply::Nothing => match verb {
-                Some(Verb::Get | Verb::SetXxPx) => "nil".to_owned(),
+                Some(Verb::Get | Verb::Look | Verb::GetSet | Verb::SetXxPx) => "nil".to_owned(),
                 Some(_) | None => "0".to_owned(),
             },
-            Reply::Entry { own: true } => "its own value".to_owned(),
-            Reply::Entry { own: false } => "another value".to_owned(),
+            Reply::Entry { own, left } => {
+                let whose = if own { "its own value" } else { "another value" };
+                match left {
+                    Some(Ticks(0)) => format!("{whose}, which has expired"),
+                    Some(Ticks(left)) => format!("{whose}, which expires in {left}"),
+                    None => whose.to_owned(),
+                }
+            }
             Reply::Account(_) => match (command, ledger.carried(tag)) {
                 (Some(Command::Write { .. }), _) => "accepted".to_owned(),
                 (_, Some(value)) => format!("balance {value}"),
                 (_, None) => "accepted".to_owned(),
             },
+            Reply::Stale if self.swaps => "refused: changed since it was read".to_owned(),
             Reply::Stale => "refused: stale token".to_owned(),
+            Reply::Freed => "the lock was given back".to_owned(),
         }
     }
 }

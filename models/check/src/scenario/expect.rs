@@ -66,6 +66,7 @@ names! {
         SecondWriteAccepted = "second-write-accepted", "The resource accepted a second write of one update.";
         Lost = "lost", "A holder learnt that it had lost the lock.";
         Renewed = "renewed", "A renewal took effect.";
+        Notified = "notified", "A client was told that the lock it waits for was given back.";
     }
 }
 

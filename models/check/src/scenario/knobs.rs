@@ -1,8 +1,9 @@
 //! The knobs: one table from which files are read and written, described, compared and hashed.
 
 use protocol::{
-    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, MAX_NODES, Order, Owner, RefusedRenewal, Release, ReleaseTo,
-    Renewal, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
+    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, MAX_NODES, OnCancel, Order, Owner, QuorumOf, Reentrance,
+    RefusedRenewal, Release, ReleaseTo, Renewal, Subscribe, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite,
+    Validity, Visit, Waiting,
 };
 use world::{Compare, MAX_CLIENTS, Network, Persistence};
 
@@ -197,6 +198,8 @@ knobs! {
         /// How many servers must grant the lock.
         quorum: Quorum = Quorum::Majority,
             Form::count("nodes", MAX_NODES as u32).or("majority", "More than half of the nodes.");
+        /// Of which servers a quorum must grant the lock.
+        quorum_of: QuorumOf = QuorumOf::All, Form::Words(QuorumOf::WORDS);
         /// In which order the servers are asked.
         visit: Visit = Visit::InOrder, Form::Words(Visit::WORDS);
         /// How long a client waits for a reply before the result is unknown.
@@ -227,6 +230,14 @@ knobs! {
         late_answer: LateAnswer = LateAnswer::Ignored, Form::Words(LateAnswer::WORDS);
         /// Where the fencing token comes from.
         fencing: Fencing = Fencing::Nothing, Form::Words(Fencing::WORDS);
+        /// What becomes of an acquire of a lock that the same client holds already.
+        reentrance: Reentrance = Reentrance::Nothing, Form::Words(Reentrance::WORDS);
+        /// How a client that was refused learns that it should try again.
+        waiting: Waiting = Waiting::Poll, Form::Words(Waiting::WORDS);
+        /// When a client subscribes to notifications.
+        subscribe: Subscribe = Subscribe::BeforeTrying, Form::Words(Subscribe::WORDS);
+        /// Whether a client that waits for a notification also tries again after a delay, as `retry` says.
+        fallback_poll: bool = true, Form::Flag;
         /// When a client tries again after a failed attempt.
         retry: RetryKind = RetryKind::Fixed, Form::Words(RetryKind::WORDS);
         /// The delay before the next attempt: the only one, the least, or the first.
@@ -244,6 +255,8 @@ knobs! {
         conflict: Conflict = Conflict::Wait, Form::Words(Conflict::WORDS);
         /// What a client does about its lock while a write of its own is unsettled.
         unsettled_write: UnsettledWrite = UnsettledWrite::Waits, Form::Words(UnsettledWrite::WORDS);
+        /// What a cancelled operation leaves behind.
+        on_cancel: OnCancel = OnCancel::CleansUp, Form::Words(OnCancel::WORDS);
     }
     Work {
         /// How long a client computes between the read and each write.
@@ -254,7 +267,7 @@ knobs! {
         updates: u8 = 1, Form::count("updates", MAX_UPDATES);
     }
     Resource {
-        /// How the resource checks fencing tokens.
+        /// What the resource checks before it accepts a write.
         check: TokenCheck = TokenCheck::Nothing, Form::Words(TokenCheck::WORDS);
         /// Which fencing tokens the resource accepts.
         compare: Compare = Compare::GreaterOrEqual, Form::Words(Compare::WORDS);
@@ -279,6 +292,9 @@ knobs! {
         /// By how many ticks a wall clock jumps, forward or back.
         /// If it is not stated: by the ttl, or by one tick without a ttl.
         jump: Option<Ticks> = None, Form::ticks(1), unless stated Settings::jump;
+        /// By how many ticks the wall clock of each client is ahead of that of the client before.
+        /// Only locks that keep times of day notice.
+        offset: Ticks = Ticks(0), Form::ticks(0);
         /// Whether a crashed client starts again, without memory.
         rejoin: bool = false, Form::Flag;
         /// How much happens in one step.

@@ -1,8 +1,9 @@
 //! The words of scenario files: one name and one sentence for every value that is a word.
 
 use protocol::{
-    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, Order, Owner, RefusedRenewal, Release, ReleaseTo, Renewal,
-    TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
+    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, OnCancel, Order, Owner, QuorumOf, Reentrance,
+    RefusedRenewal, Release, ReleaseTo, Renewal, Subscribe, TokenCheck, UnknownAcquire, UnsettledWrite, Validity,
+    Visit, Waiting,
 };
 use world::{Compare, Fault, Network, Persistence};
 
@@ -93,6 +94,11 @@ names! {
         SetNxPx = "set-nx-px", "`SET key token NX PX ttl`: entry and expiry in one command.";
         Setnx = "setnx", "`SETNX key token`: an entry that never expires on the server, whatever the ttl.";
         SetnxThenExpire = "setnx-then-expire", "`SETNX key token`, then `PEXPIRE key ttl` as a command of its own.";
+        GetThenSet = "get-then-set", "`GET key`, and if there is nothing, `SET key token PX ttl`.";
+        GetSetTakeOver = "getset-take-over",
+            "`SETNX` with the expiry in the value; an entry that says it has expired is taken over by `GETSET`.";
+        GetDelSetnx = "get-del-setnx",
+            "`GET`, `DEL` of an entry whose value says that it has expired, `SETNX` with the expiry in the value.";
     }
     Owner {
         PerAcquisition = "per-acquisition", "A value that no other acquisition uses.";
@@ -141,10 +147,14 @@ names! {
         SetNxPx = "set-nx-px", "`SET key token NX PX ttl`, which is refused while the entry stands.";
         SetXxPx = "set-xx-px", "`SET key token XX PX ttl`, which overwrites whichever entry stands.";
         SetPx = "set-px", "`SET key token PX ttl`, which overwrites, and creates anew what is gone.";
+        ExtendOrCreate = "extend-or-create",
+            "One script extends the entry if it holds the own token, and creates it anew if it is gone.";
     }
     RefusedRenewal {
         Lost = "lost", "The lock is lost, for good.";
         Ignored = "ignored", "The answer is not looked at: any answer counts as more time.";
+        TriedAgain = "tried-again",
+            "The holder believes on, as long as it did before, and asks again when the next renewal is due.";
     }
     LateAnswer {
         Ignored = "ignored", "Nothing: a lapse is final.";
@@ -155,6 +165,30 @@ names! {
         WithGrant = "with-grant", "The server mints it in the same script as the grant.";
         IncrBefore = "incr-before", "The client draws it by `INCR` before it asks for the lock.";
         IncrAfter = "incr-after", "The client draws it by `INCR` after it was granted the lock.";
+        ClientClock = "client-clock", "It is what the client's own wall clock reads when it is granted the lock.";
+    }
+    QuorumOf {
+        All = "all", "Of all servers.";
+        Reachable = "reachable", "Of those that answered: more than half of them.";
+    }
+    Reentrance {
+        Nothing = "none", "It is refused as anybody's would be.";
+        Flag = "flag", "It is granted, and the first release frees the lock.";
+        Count = "count", "It is granted and counted, and the last release frees the lock.";
+        ReadThenSet = "read-then-set",
+            "It is counted, but the client reads that the entry is its own, and then sets it without a condition.";
+    }
+    Waiting {
+        Poll = "poll", "It tries again after a delay.";
+        Notified = "notified", "The server notifies those who subscribed when somebody gives the lock back.";
+    }
+    Subscribe {
+        BeforeTrying = "before-trying", "Before it tries.";
+        AfterTrying = "after-trying", "After it was refused; it then waits without another try.";
+    }
+    OnCancel {
+        CleansUp = "cleans-up", "The lock is given back in the background.";
+        Forgets = "forgets", "Whatever stands on the servers is forgotten.";
     }
     RetryKind {
         Nothing = "none", "Never: one attempt.";
@@ -179,6 +213,8 @@ names! {
         OnWrite = "on-write", "Atomically with each write.";
         OnReadAndWrite = "on-read-and-write", "Atomically with each read and each write.";
         CheckThenWrite = "check-then-write", "As a request of its own, before a write that is not checked.";
+        CompareAndSwap = "compare-and-swap",
+            "Not tokens, but versions: a write is refused if the account has changed since it was read.";
     }
     Compare {
         Greater = "greater", "Only tokens greater than the greatest seen are accepted.";
@@ -205,6 +241,7 @@ names! {
         Crash = "crash", "One client ends; with `rejoin` it starts again without memory.";
         Restart = "restart", "One lock server stops and comes back with what it kept.";
         Jump = "jump", "The wall clock of one lock server moves by `jump` ticks.";
+        Cancel = "cancel", "A caller gives up one operation at an await point.";
     }
 }
 

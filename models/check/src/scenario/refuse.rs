@@ -2,7 +2,10 @@
 
 use core::fmt;
 
-use protocol::{Acquire, Drift, Fencing, Holder, Renewal, Ticks, TokenCheck, Validity, Visit};
+use protocol::{
+    Acquire, Conflict, Drift, Fencing, Holder, Owner, QuorumOf, Reentrance, Release, Renewal, Ticks, UnknownAcquire,
+    Validity, Visit, Waiting,
+};
 use world::{Fault, Persistence};
 
 use super::error::{Problem, ScenarioError};
@@ -131,14 +134,14 @@ pub static RULES: &[Rule] = &[
         id: "fencing-many-nodes",
         reason: "the greatest of several counters does not grow with every grant, so it is no fencing token",
         instead: "set nodes to 1, or fencing to \"none\"",
-        clash: |s| clash(fences(&s.settings) && s.settings.nodes > 1, &["fencing", "nodes"]),
+        clash: |s| clash(s.settings.fencing.is_counted() && s.settings.nodes > 1, &["fencing", "nodes"]),
     },
     Rule {
         id: "counter-forgotten-twice",
         reason: "tokens that are minted after each of two restarts can be equal, and the search only keeps their order",
         instead: "set faults.restart to 1, or persistence to \"always\"",
         clash: |s| {
-            let forgets = fences(&s.settings) && s.settings.persistence == Persistence::Nothing;
+            let forgets = s.settings.fencing.is_counted() && s.settings.persistence == Persistence::Nothing;
             clash(forgets && s.faults.get(Fault::Restart) > 1, &["faults.restart", "fencing", "persistence"])
         },
     },
@@ -147,7 +150,7 @@ pub static RULES: &[Rule] = &[
         reason: "the resource checks tokens, and no client has one",
         instead: "set fencing to \"with-grant\", or check to \"none\"",
         clash: |s| {
-            let checks = s.settings.check != TokenCheck::Nothing;
+            let checks = s.settings.check.takes_tokens();
             clash(checks && !fences(&s.settings), &["check", "fencing"])
         },
     },
@@ -182,6 +185,109 @@ pub static RULES: &[Rule] = &[
         clash: |s| {
             let lists = s.settings.resources.as_ref().map_or(usize::from(s.settings.clients()), |r| r.0.len());
             clash(lists != usize::from(s.settings.clients()), &["clients", "resources"])
+        },
+    },
+    Rule {
+        id: "exchange-with-reentrance",
+        reason: "request and reply cannot be one step where a client believes while it gives an inner hold back",
+        instead: "set grain to \"auto\", or reentrance to \"none\"",
+        clash: |s| clash(is_exchange(s) && reenters(&s.settings), &["grain", "reentrance"]),
+    },
+    Rule {
+        id: "take-over-renewed",
+        reason: "this lock keeps its expiry in the value, which no way to renew writes",
+        instead: "set renewal to \"none\", or acquire to \"set-nx-px\"",
+        clash: |s| clash(takes_over(&s.settings) && renews(&s.settings), &["renewal", "acquire"]),
+    },
+    Rule {
+        id: "take-over-never-expires",
+        reason: "this way to acquire writes an expiry into the value, and there is none to write",
+        instead: "give a ttl, or set acquire to \"setnx\"",
+        clash: |s| clash(takes_over(&s.settings) && s.settings.ttl.is_none(), &["ttl", "acquire"]),
+    },
+    Rule {
+        id: "minting-without-a-script",
+        reason: "a token is minted in the same script as the grant, and this way to acquire is no single script",
+        instead: "set fencing to \"incr-before\" or \"incr-after\", or acquire to \"set-nx-px\"",
+        clash: |s| {
+            let scripted = matches!(
+                s.settings.acquire,
+                Acquire::SetNxPx | Acquire::Setnx | Acquire::SetnxThenExpire | Acquire::Unlocked
+            );
+            clash(s.settings.fencing == Fencing::WithGrant && !scripted, &["fencing", "acquire"])
+        },
+    },
+    Rule {
+        id: "minting-for-a-re-entry",
+        reason: "a re-entry is no new grant, so no token can be minted with it",
+        instead: "set fencing to \"none\" or \"incr-after\", or reentrance to \"none\"",
+        clash: |s| clash(s.settings.fencing == Fencing::WithGrant && reenters(&s.settings), &["fencing", "reentrance"]),
+    },
+    Rule {
+        id: "re-entry-not-recognised",
+        reason: "a server knows a re-entry by the owner value, which is a new one for every acquisition",
+        instead: "set owner to \"per-client\", or reentrance to \"none\"",
+        clash: |s| clash(reenters(&s.settings) && s.settings.owner != Owner::PerClient, &["reentrance", "owner"]),
+    },
+    Rule {
+        id: "re-entry-of-another-acquire",
+        reason: "only the script of \"set-nx-px\" has a form that lets the owner in again",
+        instead: "set acquire to \"set-nx-px\", or reentrance to \"none\"",
+        clash: |s| clash(reenters(&s.settings) && s.settings.acquire != Acquire::SetNxPx, &["reentrance", "acquire"]),
+    },
+    Rule {
+        id: "re-entry-counted-by-script",
+        reason: "holds are counted, and only the script of \"compare-and-delete\" has a form that counts them down",
+        instead: "set release to \"compare-and-delete\" or \"none\", or reentrance to \"flag\"",
+        clash: |s| {
+            let counts = s.settings.reentrance.is_counted();
+            let scripted = matches!(s.settings.release, Release::CompareAndDelete | Release::Nothing);
+            clash(counts && !scripted, &["release", "reentrance"])
+        },
+    },
+    Rule {
+        id: "quorum-of-two-kinds",
+        reason: "a quorum of the reachable servers is more than half of them, which a number contradicts",
+        instead: "set quorum to \"majority\", or quorum_of to \"all\"",
+        clash: |s| {
+            let is_counted = s.settings.quorum != Quorum::Majority;
+            clash(is_counted && s.settings.quorum_of == QuorumOf::Reachable, &["quorum", "quorum_of"])
+        },
+    },
+    Rule {
+        id: "assumed-and-reachable",
+        reason: "a server that did not answer cannot count as granted where only those count that answered",
+        instead: "set unknown to another value than \"assume-held\", or quorum_of to \"all\"",
+        clash: |s| {
+            let assumes = s.settings.unknown == UnknownAcquire::AssumeHeld;
+            clash(assumes && s.settings.quorum_of == QuorumOf::Reachable, &["unknown", "quorum_of"])
+        },
+    },
+    Rule {
+        id: "notified-unlocked",
+        reason: "without a lock nobody waits for one",
+        instead: "set waiting to \"poll\", or acquire to another value than \"unlocked\"",
+        clash: |s| clash(is_notified(&s.settings) && is_unlocked(&s.settings), &["waiting", "acquire"]),
+    },
+    Rule {
+        id: "notified-by-many-nodes",
+        reason: "a lock of several servers is free when a quorum of them has no entry, which none of them can tell",
+        instead: "set nodes to 1, or waiting to \"poll\"",
+        clash: |s| clash(is_notified(&s.settings) && s.settings.nodes > 1, &["waiting", "nodes"]),
+    },
+    Rule {
+        id: "notified-without-retry",
+        reason: "a client that does not try again has no use for a notification",
+        instead: "set retry to \"fixed\", or waiting to \"poll\"",
+        clash: |s| clash(is_notified(&s.settings) && s.settings.retry == RetryKind::Nothing, &["waiting", "retry"]),
+    },
+    Rule {
+        id: "notified-and-released",
+        reason: "a client that gives everything back begins with its first lock, whose release nobody would announce",
+        instead: "set conflict to \"wait\", or waiting to \"poll\"",
+        clash: |s| {
+            let restarts = s.settings.conflict == Conflict::ReleaseAll;
+            clash(is_notified(&s.settings) && restarts, &["conflict", "waiting"])
         },
     },
     LIMITED_ATTEMPTS,
@@ -264,11 +370,12 @@ impl Settings {
             Witness::Acquired => self.is_never_valid().then_some("ttl"),
             Witness::Lost => None,
             Witness::Contended => unlocked.or((!shares_a_lock(self)).then_some("clients")),
-            Witness::DeadlineReached if tells_a_ttl(self) || renews(self) => None,
+            Witness::DeadlineReached if tells_a_ttl(self) || takes_over(self) || renews(self) => None,
             Witness::DeadlineReached => Some(if self.ttl.is_none() { "ttl" } else { "acquire" }),
             Witness::Refused => unlocked,
             Witness::SecondWriteAccepted => (self.writes < 2).then_some("writes"),
             Witness::Renewed => (!renews(self)).then_some("renewal"),
+            Witness::Notified => (!is_notified(self)).then_some("waiting"),
         }
     }
 }
@@ -283,7 +390,9 @@ impl Settings {
         let margin = if self.holder == Holder::Clocked { self.margin.0 } else { 0 };
         let quickest = 2 * self.latency.least.0 * trips;
         let counts = self.validity == Validity::FromSending;
-        counts && tells_a_ttl(self) && validity(self).is_some_and(|ticks| ticks <= quickest + margin)
+        counts
+            && (tells_a_ttl(self) || takes_over(self))
+            && validity(self).is_some_and(|ticks| ticks <= quickest + margin)
     }
 }
 
@@ -296,7 +405,7 @@ fn is_unlocked(settings: &Settings) -> bool {
 }
 
 fn tells_a_ttl(settings: &Settings) -> bool {
-    matches!(settings.acquire, Acquire::SetNxPx | Acquire::SetnxThenExpire)
+    matches!(settings.acquire, Acquire::SetNxPx | Acquire::SetnxThenExpire | Acquire::GetThenSet)
 }
 
 fn renews(settings: &Settings) -> bool {
@@ -305,6 +414,18 @@ fn renews(settings: &Settings) -> bool {
 
 fn fences(settings: &Settings) -> bool {
     settings.fencing != Fencing::Nothing
+}
+
+fn takes_over(settings: &Settings) -> bool {
+    matches!(settings.acquire, Acquire::GetSetTakeOver | Acquire::GetDelSetnx)
+}
+
+fn reenters(settings: &Settings) -> bool {
+    settings.reentrance != Reentrance::Nothing
+}
+
+fn is_notified(settings: &Settings) -> bool {
+    settings.waiting == Waiting::Notified
 }
 
 fn is_exchange(scenario: &Scenario) -> bool {

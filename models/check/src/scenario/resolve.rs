@@ -1,6 +1,6 @@
 //! From the knobs of a scenario to the world that is explored.
 
-use protocol::{LockList, Policy, Program, Resource, Retry, Ticks};
+use protocol::{LockList, Policy, Program, Reentrance, Resource, Retry, Ticks};
 use world::{Fault, Grain, Setup};
 
 use super::error::{Problem, ScenarioError, ScenarioErrors};
@@ -25,6 +25,7 @@ impl Scenario {
             persistence: settings.persistence,
             restart_delay: settings.restart_delay,
             jump: settings.jump(),
+            offset: settings.offset,
             rejoin: settings.rejoin,
             compare: settings.compare,
             grain: self.grain(),
@@ -34,8 +35,9 @@ impl Scenario {
 
     /// The grain that counts: an exchange is one step only where nothing can fall between a request and its reply.
     pub fn grain(&self) -> Grain {
-        let is_undisturbed =
-            self.settings.latency.greatest == Ticks(0) && self.faults.kinds().all(|f| f == Fault::Jump);
+        let is_undisturbed = self.settings.latency.greatest == Ticks(0)
+            && self.faults.kinds().all(|f| f == Fault::Jump)
+            && self.settings.reentrance == Reentrance::Nothing;
         match self.settings.grain {
             GrainChoice::Message => Grain::Message,
             GrainChoice::Exchange => Grain::Exchange,
@@ -72,6 +74,7 @@ impl Settings {
             ttl: self.ttl,
             nodes: self.nodes,
             quorum: self.quorum(),
+            quorum_of: self.quorum_of,
             visit: self.visit,
             timeout: self.timeout(),
             validity: self.validity,
@@ -86,6 +89,10 @@ impl Settings {
             refused_renewal: self.refused_renewal,
             late_answer: self.late_answer,
             fencing: self.fencing,
+            reentrance: self.reentrance,
+            waiting: self.waiting,
+            subscribe: self.subscribe,
+            fallback_poll: self.fallback_poll,
             retry: match self.retry {
                 RetryKind::Nothing => Retry::Never,
                 RetryKind::Fixed => Retry::Fixed(delay),
@@ -97,6 +104,7 @@ impl Settings {
             order: self.order,
             conflict: self.conflict,
             unsettled_write: self.unsettled_write,
+            on_cancel: self.on_cancel,
             program: Program { work: self.work, writes: self.writes, updates: self.updates, check: self.check },
         }
     }

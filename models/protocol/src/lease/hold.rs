@@ -3,7 +3,7 @@
 use super::round::Round;
 use super::{Change, Context, Lease, Phase, validity};
 use crate::ids::{Fence, NodeId, Nodes, Ticks, Time};
-use crate::policy::{Holder, LateAnswer, Policy, RefusedRenewal, Renewal, Validity};
+use crate::policy::{Holder, LateAnswer, Policy, QuorumOf, RefusedRenewal, Renewal, Validity};
 use crate::tape::{Tape, rebase, rebase_option};
 use crate::wire::{Outbox, Outcome, Reply, Verb};
 
@@ -62,6 +62,7 @@ impl Lease {
             Renewal::SetNxPx => Verb::SetNxPx,
             Renewal::SetXxPx => Verb::SetXxPx,
             Renewal::SetPx => Verb::SetPx,
+            Renewal::ExtendOrCreate => Verb::ExtendOrCreate,
         };
         let Phase::Held(hold) = &mut self.phase else { return };
         hold.renew.round.ask(nodes, cx);
@@ -94,7 +95,7 @@ impl Lease {
             Outcome::Answered(_) => renew.refused.insert(node),
             Outcome::Refused | Outcome::Unknown => {}
         }
-        if renew.extended.len() >= policy.quorum {
+        if renew.is_granted(policy) {
             if hold.until.is_some() {
                 let counted_late = policy.validity == Validity::FromReply;
                 let later = policy.ttl.map(|ttl| validity(policy, cx.now, ttl));
@@ -104,10 +105,22 @@ impl Lease {
             renew.finish(cx.now, policy);
             return self.lapse(policy, cx.now);
         }
-        if hold.contacted.len() - renew.refused.len() < policy.quorum {
-            return self.lose();
+        if renew.is_refused(policy, hold.contacted) {
+            return self.turned_down(cx);
         }
         self.go_on_renewing(cx)
+    }
+
+    /// The servers have refused a renewal.
+    fn turned_down<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
+        let Phase::Held(hold) = &mut self.phase else { return Change::Nothing };
+        match cx.policy.refused_renewal {
+            RefusedRenewal::Lost | RefusedRenewal::Ignored => self.lose(),
+            RefusedRenewal::TriedAgain => {
+                hold.renew.finish(cx.now, cx.policy);
+                self.lapse(cx.policy, cx.now)
+            }
+        }
     }
 
     pub(super) fn lose(&mut self) -> Change {
@@ -167,6 +180,24 @@ impl Renew {
 
     pub(super) fn is_under_way(&self) -> bool {
         self.round.unsettled() > 0
+    }
+
+    /// Whether the answers so far extend the lease.
+    fn is_granted(&self, policy: &Policy) -> bool {
+        match policy.quorum_of {
+            QuorumOf::All => self.extended.len() >= policy.quorum,
+            QuorumOf::Reachable => !self.is_under_way() && self.extended.len() > self.refused.len(),
+        }
+    }
+
+    /// Whether they rule out that it is extended.
+    fn is_refused(&self, policy: &Policy, asked: Nodes) -> bool {
+        match policy.quorum_of {
+            QuorumOf::All => asked.len() - self.refused.len() < policy.quorum,
+            QuorumOf::Reachable => {
+                !self.is_under_way() && !self.refused.is_empty() && self.refused.len() >= self.extended.len()
+            }
+        }
     }
 
     /// Ends a round and sets the time of the next.

@@ -51,7 +51,7 @@ impl Lease {
 
     pub(super) fn left<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
         let Phase::Leaving(leave) = &mut self.phase else { return Change::Nothing };
-        let owned = outcome == Outcome::Answered(Reply::Entry { own: true });
+        let owned = matches!(outcome, Outcome::Answered(Reply::Entry { own: true, .. }));
         if owned && !leave.second.contains(node) {
             leave.second.insert(node);
             leave.round.ask(Nodes::only(node), cx);
@@ -100,6 +100,7 @@ impl Leave {
 /// The (first) command of a release.
 fn release_verb(policy: &Policy) -> Option<Verb> {
     match policy.release {
+        Release::CompareAndDelete if policy.reentrance.is_counted() => Some(Verb::Exit),
         Release::CompareAndDelete => Some(Verb::CompareAndDelete),
         Release::GetThenDel => Some(Verb::Get),
         Release::Del => Some(Verb::Del),

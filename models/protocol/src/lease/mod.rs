@@ -4,6 +4,7 @@
 //! the lock is held if a quorum granted it before the validity, counted from the first request, had passed. Every
 //! departure from that is a value of [`Policy`].
 
+mod ask;
 mod hold;
 mod leave;
 mod round;
@@ -35,12 +36,16 @@ pub(crate) enum Change {
     Lost,
     /// It is given back.
     Released,
+    /// The server will tell when somebody gives the lock back.
+    Subscribed,
 }
 
 /// What a lease needs to know in a step: the policy, the clock, and where its effects go.
 pub(crate) struct Context<'a, O: Outbox> {
     pub(crate) policy: &'a Policy,
     pub(crate) now: Time,
+    /// What the client's wall clock reads, as a fencing token.
+    pub(crate) wall: Fence,
     pub(crate) slot: Slot,
     pub(crate) resource: Resource,
     pub(crate) out: &'a mut O,
@@ -59,6 +64,10 @@ pub(crate) struct Lease {
 enum Phase {
     #[default]
     Idle,
+    /// The client asks to be told when the lock is given back. It is at no acquisition.
+    Subscribing {
+        timeout: Time,
+    },
     /// A fencing token is being minted before the lock is asked for.
     Minting {
         timeout: Time,
@@ -93,11 +102,27 @@ impl Lease {
         self.seek(cx, None)
     }
 
+    /// Asks to be told when somebody gives the lock back.
+    pub(crate) fn subscribe<O: Outbox>(&mut self, cx: &mut Context<'_, O>) {
+        debug_assert!(self.is_idle(), "a subscription begins at rest");
+        self.round = self.round.wrapping_add(1);
+        self.send(cx, COUNTER, Verb::Subscribe);
+        self.phase = Phase::Subscribing { timeout: cx.now.after(cx.policy.timeout) };
+    }
+
+    fn subscribed(&mut self, outcome: Outcome) -> Change {
+        self.phase = Phase::Idle;
+        match outcome {
+            Outcome::Answered(_) => Change::Subscribed,
+            Outcome::Refused | Outcome::Unknown => Change::Failed,
+        }
+    }
+
     /// Gives the lock back, or ends the attempt, telling the servers as the policy says.
     pub(crate) fn release<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         match core::mem::take(&mut self.phase) {
             Phase::Idle => Change::Nothing,
-            Phase::Minting { .. } => Change::Released,
+            Phase::Subscribing { .. } | Phase::Minting { .. } => Change::Released,
             Phase::Seeking(seek) => self.leave(cx, seek.granted, seek.contacted, false),
             Phase::Stamping { hold, .. } | Phase::Held(hold) | Phase::Lost(hold) => {
                 self.leave(cx, hold.granted, hold.contacted, false)
@@ -139,6 +164,7 @@ impl Lease {
         }
         match &mut self.phase {
             Phase::Idle | Phase::Lost(_) => Change::Nothing,
+            Phase::Subscribing { .. } => self.subscribed(outcome),
             Phase::Minting { .. } => self.minted(cx, outcome),
             Phase::Seeking(_) => self.answered(cx, node, outcome),
             Phase::Stamping { .. } => self.stamped(cx, outcome),
@@ -151,12 +177,17 @@ impl Lease {
     pub(crate) fn wake<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         match &self.phase {
             Phase::Idle | Phase::Lost(_) => Change::Nothing,
+            Phase::Subscribing { timeout } if cx.now >= *timeout => self.subscribed(Outcome::Unknown),
             Phase::Minting { timeout } if cx.now >= *timeout => self.minted(cx, Outcome::Unknown),
             Phase::Stamping { timeout, .. } if cx.now >= *timeout => self.stamped(cx, Outcome::Unknown),
             Phase::Seeking(seek) if cx.now >= seek.round.timeout => self.overdue(cx),
             Phase::Leaving(leave) if cx.now >= leave.round.timeout => self.unheard(cx),
             Phase::Held(_) => self.keep(cx),
-            Phase::Minting { .. } | Phase::Stamping { .. } | Phase::Seeking(_) | Phase::Leaving(_) => Change::Nothing,
+            Phase::Subscribing { .. }
+            | Phase::Minting { .. }
+            | Phase::Stamping { .. }
+            | Phase::Seeking(_)
+            | Phase::Leaving(_) => Change::Nothing,
         }
     }
 
@@ -164,7 +195,9 @@ impl Lease {
     pub(crate) fn next_wake(&self, policy: &Policy) -> Option<Window> {
         match &self.phase {
             Phase::Idle | Phase::Lost(_) => None,
-            Phase::Minting { timeout } | Phase::Stamping { timeout, .. } => Some(Window::at(*timeout)),
+            Phase::Subscribing { timeout } | Phase::Minting { timeout } | Phase::Stamping { timeout, .. } => {
+                Some(Window::at(*timeout))
+            }
             Phase::Seeking(seek) => Some(Window::at(seek.round.timeout)),
             Phase::Leaving(leave) => Some(Window::at(leave.round.timeout)),
             Phase::Held(hold) => {
@@ -178,7 +211,7 @@ impl Lease {
     pub(crate) fn awaited(&self, slot: Slot, node: NodeId) -> Option<OpId> {
         let pending = match &self.phase {
             Phase::Idle | Phase::Lost(_) => Nodes::NONE,
-            Phase::Minting { .. } | Phase::Stamping { .. } => Nodes::only(COUNTER),
+            Phase::Subscribing { .. } | Phase::Minting { .. } | Phase::Stamping { .. } => Nodes::only(COUNTER),
             Phase::Seeking(seek) => seek.round.pending,
             Phase::Held(hold) => hold.renew.round.pending,
             Phase::Leaving(leave) => leave.round.pending,
@@ -191,6 +224,7 @@ impl Lease {
         match &self.phase {
             Phase::Held(hold) => hold.belief_ends(policy).is_none_or(|end| now < end),
             Phase::Idle
+            | Phase::Subscribing { .. }
             | Phase::Minting { .. }
             | Phase::Seeking(_)
             | Phase::Stamping { .. }
@@ -203,6 +237,11 @@ impl Lease {
         self.phase == Phase::Idle
     }
 
+    /// Whether it is being given back, or cleaned up.
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Leaving(_))
+    }
+
     /// Whether this is an attempt that has asked a server for the lock.
     pub(crate) fn is_seeking(&self) -> bool {
         matches!(self.phase, Phase::Minting { .. } | Phase::Seeking(_) | Phase::Stamping { .. })
@@ -210,7 +249,15 @@ impl Lease {
 
     /// The acquisition that the lease is at, unless it is at rest.
     pub(crate) fn current(&self) -> Option<Token> {
-        (!self.is_idle()).then_some(self.token)
+        match self.phase {
+            Phase::Idle | Phase::Subscribing { .. } => None,
+            Phase::Minting { .. }
+            | Phase::Seeking(_)
+            | Phase::Stamping { .. }
+            | Phase::Held(_)
+            | Phase::Lost(_)
+            | Phase::Leaving(_) => Some(self.token),
+        }
     }
 
     pub(crate) fn token(&self) -> Token {
@@ -234,7 +281,7 @@ impl Lease {
         match &mut self.phase {
             Phase::Seeking(seek) => seek.fence.as_mut(),
             Phase::Stamping { hold, .. } | Phase::Held(hold) | Phase::Lost(hold) => hold.fence.as_mut(),
-            Phase::Idle | Phase::Minting { .. } | Phase::Leaving(_) => None,
+            Phase::Idle | Phase::Subscribing { .. } | Phase::Minting { .. } | Phase::Leaving(_) => None,
         }
     }
 
@@ -242,7 +289,7 @@ impl Lease {
     pub(crate) fn rebase(&mut self, by: Ticks) {
         match &mut self.phase {
             Phase::Idle => {}
-            Phase::Minting { timeout } => rebase(timeout, by),
+            Phase::Subscribing { timeout } | Phase::Minting { timeout } => rebase(timeout, by),
             Phase::Seeking(seek) => {
                 rebase(&mut seek.round.timeout, by);
                 rebase_option(&mut seek.expires, by);
@@ -267,7 +314,7 @@ impl Lease {
         tape.token(&mut self.token);
         match &mut self.phase {
             Phase::Idle => {}
-            Phase::Minting { timeout } => tape.time(timeout),
+            Phase::Subscribing { timeout } | Phase::Minting { timeout } => tape.time(timeout),
             Phase::Seeking(seek) => seek.fold(tape),
             Phase::Stamping { hold, timeout } => {
                 tape.time(timeout);
@@ -282,6 +329,7 @@ impl Lease {
         match &self.phase {
             Phase::Held(hold) => Some(hold),
             Phase::Idle
+            | Phase::Subscribing { .. }
             | Phase::Minting { .. }
             | Phase::Seeking(_)
             | Phase::Stamping { .. }
@@ -293,15 +341,21 @@ impl Lease {
     /// The operation that a request to a server is, as things stand.
     fn op(&self, slot: Slot, node: NodeId) -> OpId {
         let stage = match &self.phase {
-            Phase::Seeking(seek) => u8::from(seek.second.contains(node)) + 2 * u8::from(seek.retried.contains(node)),
+            Phase::Seeking(seek) => seek.stages.of(node) + 3 * u8::from(seek.retried.contains(node)),
             Phase::Leaving(leave) => u8::from(leave.second.contains(node)),
-            Phase::Idle | Phase::Minting { .. } | Phase::Stamping { .. } | Phase::Held(_) | Phase::Lost(_) => 0,
+            Phase::Idle
+            | Phase::Subscribing { .. }
+            | Phase::Minting { .. }
+            | Phase::Stamping { .. }
+            | Phase::Held(_)
+            | Phase::Lost(_) => 0,
         };
         OpId { place: Place::Lock(slot, node), round: self.round, stage }
     }
 
     fn send<O: Outbox>(&self, cx: &mut Context<'_, O>, node: NodeId, verb: Verb) {
-        let acquires = matches!(verb, Verb::SetNxPx | Verb::Setnx) && matches!(self.phase, Phase::Seeking(_));
+        let acquires =
+            matches!(verb, Verb::SetNxPx | Verb::Setnx | Verb::Enter) && matches!(self.phase, Phase::Seeking(_));
         let mint = acquires && cx.policy.fencing == Fencing::WithGrant;
         let op = self.op(cx.slot, node);
         let command = Command::Lock { resource: cx.resource, verb, token: self.token, mint };
@@ -319,6 +373,7 @@ impl Phase {
             Self::Held(_) => 4,
             Self::Lost(_) => 5,
             Self::Leaving(_) => 6,
+            Self::Subscribing { .. } => 7,
         }
     }
 
@@ -330,6 +385,7 @@ impl Phase {
             4 => Self::Held(Hold::default()),
             5 => Self::Lost(Hold::default()),
             6 => Self::Leaving(Leave::default()),
+            7 => Self::Subscribing { timeout: Time::default() },
             _ => Self::Idle,
         }
     }

@@ -1,10 +1,11 @@
 //! An attempt: ask for the lock, and judge as soon as the answers allow.
 
+use super::ask::{self, Next, Stages};
 use super::hold::Hold;
 use super::round::Round;
 use super::{COUNTER, Change, Context, Lease, Phase, validity};
 use crate::ids::{Fence, NodeId, Nodes, Ticks, Time};
-use crate::policy::{Acquire, Fencing, Holder, Policy, Renewal, UnknownAcquire, Validity};
+use crate::policy::{Fencing, Holder, Policy, QuorumOf, Renewal, UnknownAcquire, Validity};
 use crate::tape::Tape;
 use crate::wire::{Outbox, Outcome, Reply, Verb};
 
@@ -12,13 +13,15 @@ use crate::wire::{Outbox, Outcome, Reply, Verb};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Seek {
     pub(super) round: Round,
-    /// Of those pending, the ones that have the second command.
-    pub(super) second: Nodes,
+    /// Of those pending, which command they have.
+    pub(super) stages: Stages,
     pub(super) granted: Nodes,
     /// Asked, and not known to be without an entry of this acquisition.
     pub(super) contacted: Nodes,
     /// Asked again after an unknown result.
     pub(super) retried: Nodes,
+    /// Answered, which counts where the quorum is one of the reachable servers.
+    pub(super) answered: Nodes,
     /// The end of the validity, counted from the first request.
     pub(super) expires: Option<Time>,
     pub(super) fence: Option<Fence>,
@@ -38,15 +41,12 @@ impl Lease {
 
     /// Sends the request for the lock to some servers.
     pub(super) fn ask<O: Outbox>(&mut self, cx: &mut Context<'_, O>, nodes: Nodes) {
-        let verb = match cx.policy.acquire {
-            Acquire::Setnx | Acquire::SetnxThenExpire => Verb::Setnx,
-            Acquire::SetNxPx | Acquire::Unlocked => Verb::SetNxPx,
-        };
         let Phase::Seeking(seek) = &mut self.phase else { return };
         seek.round.ask(nodes, cx);
+        seek.stages.clear(nodes);
         seek.contacted = seek.contacted.union(nodes);
         for node in nodes.iter() {
-            self.send(cx, node, verb);
+            self.send(cx, node, ask::first(cx.policy));
         }
     }
 
@@ -62,65 +62,72 @@ impl Lease {
 
     pub(super) fn answered<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        let second = seek.second.contains(node);
+        let stage = seek.stages.of(node);
+        let asked_again = seek.retried.contains(node);
         seek.round.pending.remove(node);
-        seek.second.remove(node);
+        seek.stages.set(node, 0);
         match outcome {
-            Outcome::Answered(Reply::Done) if second => seek.granted.insert(node),
-            Outcome::Answered(Reply::Done) => return self.granted(cx, node, None),
-            Outcome::Answered(Reply::Minted(fence)) => return self.granted(cx, node, Some(fence)),
-            Outcome::Answered(Reply::Taken { own, fence }) => {
-                let asked_again = seek.retried.contains(node);
-                if own && asked_again && cx.policy.unknown == UnknownAcquire::OwnValueHeld {
-                    return self.granted(cx, node, fence);
-                }
-                // After an unknown result an own entry may stand there all the same, now or later.
-                if !asked_again {
-                    seek.contacted.remove(node);
-                }
+            Outcome::Answered(reply) => {
+                seek.answered.insert(node);
+                return self.heard(cx, node, ask::next(cx.policy, stage, asked_again, reply));
             }
-            Outcome::Answered(Reply::Nothing | Reply::Entry { .. } | Reply::Account(_) | Reply::Stale) => {}
             Outcome::Refused => {
                 // Nothing can stand on a server that the request certainly never reached.
-                if !second && !seek.retried.contains(node) {
+                if stage == 0 && !asked_again {
                     seek.contacted.remove(node);
                 }
             }
-            Outcome::Unknown => return self.unknown(cx, Nodes::only(node), second),
+            Outcome::Unknown => return self.unknown(cx, Nodes::only(node), stage),
         }
         self.judge(cx)
     }
 
-    /// A server has an entry of this acquisition. It counts when the entry has its TTL as well.
-    pub(super) fn granted<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, fence: Option<Fence>) -> Change {
+    /// Acts upon the answer of a server.
+    fn heard<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, next: Next) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        seek.fence = fence.or(seek.fence);
-        if cx.policy.acquire == Acquire::SetnxThenExpire {
-            seek.round.ask(Nodes::only(node), cx);
-            seek.second.insert(node);
-            self.send(cx, node, Verb::Pexpire);
-            return Change::Nothing;
+        let asked_again = seek.retried.contains(node);
+        match next {
+            Next::Granted(fence) => {
+                seek.fence = fence.or(seek.fence);
+                seek.granted.insert(node);
+            }
+            // After an unknown result an own entry may stand there all the same, now or later.
+            Next::Taken if asked_again => {}
+            Next::Taken => seek.contacted.remove(node),
+            // An entry that was taken over for nothing is not the client's to delete.
+            Next::Missed if cx.policy.keeps_expiry_in_value() && !asked_again => seek.contacted.remove(node),
+            Next::Missed => {}
+            Next::Ask { verb, stage, fence } => {
+                seek.fence = fence.or(seek.fence);
+                seek.round.ask(Nodes::only(node), cx);
+                seek.stages.set(node, stage);
+                self.send(cx, node, verb);
+                return Change::Nothing;
+            }
         }
-        seek.granted.insert(node);
         self.judge(cx)
     }
 
     /// All servers that have not answered in time.
     pub(super) fn overdue<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        let (silent, second) = (seek.round.pending, seek.second);
+        let silent = seek.round.pending;
+        let mut standing = Nodes::NONE;
+        for node in silent.iter().filter(|node| ask::stands_at(cx.policy, seek.stages.of(*node))) {
+            standing.insert(node);
+        }
         seek.round.pending = Nodes::NONE;
-        seek.second = Nodes::NONE;
+        seek.stages.clear(silent);
         // The entry of a server that answered the first command stands, whatever became of the second.
-        seek.granted = seek.granted.union(second);
-        self.unknown(cx, silent.without(second), false)
+        seek.granted = seek.granted.union(standing);
+        self.unknown(cx, silent.without(standing), 0)
     }
 
-    pub(super) fn unknown<O: Outbox>(&mut self, cx: &mut Context<'_, O>, silent: Nodes, second: bool) -> Change {
+    pub(super) fn unknown<O: Outbox>(&mut self, cx: &mut Context<'_, O>, silent: Nodes, stage: u8) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let fresh = silent.without(seek.retried);
         match cx.policy.unknown {
-            _ if second => seek.granted = seek.granted.union(silent),
+            _ if ask::stands_at(cx.policy, stage) => seek.granted = seek.granted.union(silent),
             UnknownAcquire::AssumeHeld => seek.granted = seek.granted.union(silent),
             UnknownAcquire::GiveUp => {}
             UnknownAcquire::OwnValueHeld | UnknownAcquire::RetrySameToken | UnknownAcquire::RetryNewToken
@@ -141,10 +148,15 @@ impl Lease {
     pub(super) fn judge<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let policy = cx.policy;
-        if seek.granted.len() + seek.round.unsettled() < policy.quorum {
+        let (quorum, waits) = match policy.quorum_of {
+            QuorumOf::All => (policy.quorum, seek.granted.len() < policy.quorum),
+            // Who can be reached is only known when everybody has been asked.
+            QuorumOf::Reachable => (seek.answered.len() / 2 + 1, seek.round.unsettled() > 0),
+        };
+        if seek.granted.len() + seek.round.unsettled() < quorum {
             return self.fail(cx);
         }
-        if seek.granted.len() < policy.quorum {
+        if waits {
             if let Some(next) = seek.round.next() {
                 self.ask(cx, next);
             }
@@ -166,6 +178,9 @@ impl Lease {
         if policy.renewal != Renewal::Never && policy.renewals != Some(0) {
             hold.renew.next = Some(cx.now.after(policy.renew_every));
             hold.renew.left = policy.renewals;
+        }
+        if policy.fencing == Fencing::ClientClock {
+            hold.fence = Some(cx.wall);
         }
         if policy.fencing == Fencing::IncrAfter {
             self.round = self.round.wrapping_add(1);
@@ -195,9 +210,12 @@ impl Lease {
         let (granted, contacted) = match &self.phase {
             Phase::Seeking(seek) => (seek.granted, seek.contacted),
             Phase::Stamping { hold, .. } => (hold.granted, hold.contacted),
-            Phase::Idle | Phase::Minting { .. } | Phase::Held(_) | Phase::Lost(_) | Phase::Leaving(_) => {
-                return Change::Nothing;
-            }
+            Phase::Idle
+            | Phase::Subscribing { .. }
+            | Phase::Minting { .. }
+            | Phase::Held(_)
+            | Phase::Lost(_)
+            | Phase::Leaving(_) => return Change::Nothing,
         };
         self.leave(cx, granted, contacted, true)
     }
@@ -206,10 +224,11 @@ impl Lease {
 impl Seek {
     pub(super) fn fold(&mut self, tape: &mut impl Tape) {
         self.round.fold(tape);
-        tape.nodes(&mut self.second);
+        self.stages.fold(tape);
         tape.nodes(&mut self.granted);
         tape.nodes(&mut self.contacted);
         tape.nodes(&mut self.retried);
+        tape.nodes(&mut self.answered);
         tape.option(&mut self.expires, |tape, t| tape.time(t));
         tape.option(&mut self.fence, |tape, f| tape.fence(f));
     }

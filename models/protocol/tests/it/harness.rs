@@ -2,9 +2,9 @@
 
 use protocol::{
     Acquire, Command, Config, Conflict, Drift, Effect, Fence, Fencing, Holder, Input, LateAnswer, LockList, Locks,
-    NodeId, Notice, OpId, Order, Outbox, Outcome, Owner, Place, Policy, Program, RefusedRenewal, Release, ReleaseTo,
-    Renewal, Reply, Resource, Retry, Slot, Standing, Ticks, Time, TokenCheck, UnknownAcquire, UnsettledWrite, Validity,
-    Verb, Visit, Window, Worker,
+    NodeId, Notice, OnCancel, OpId, Order, Outbox, Outcome, Owner, Place, Policy, Program, QuorumOf, Reentrance,
+    RefusedRenewal, Release, ReleaseTo, Renewal, Reply, Resource, Retry, Slot, Standing, Subscribe, Ticks, Time,
+    TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Verb, Visit, Waiting, Window, Worker,
 };
 
 /// A sound lock on one server: what every test departs from.
@@ -16,6 +16,7 @@ pub(crate) const BASE: Policy = Policy {
     ttl: Some(Ticks(10)),
     nodes: 1,
     quorum: 1,
+    quorum_of: QuorumOf::All,
     visit: Visit::InOrder,
     timeout: Ticks(3),
     validity: Validity::FromSending,
@@ -30,14 +31,22 @@ pub(crate) const BASE: Policy = Policy {
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
     fencing: Fencing::Nothing,
+    reentrance: Reentrance::Nothing,
+    waiting: Waiting::Poll,
+    subscribe: Subscribe::BeforeTrying,
+    fallback_poll: true,
     retry: Retry::Fixed(Ticks(2)),
     attempts: None,
     give_up_after: None,
     order: Order::AsGiven,
     conflict: Conflict::Wait,
     unsettled_write: UnsettledWrite::Waits,
+    on_cancel: OnCancel::CleansUp,
     program: Program { work: Ticks(1), writes: 1, updates: 2, check: TokenCheck::Nothing },
 };
+
+/// What the client's wall clock reads.
+pub(crate) const WALL: Fence = Fence(1000);
 
 /// The same lock on three servers, two of which must grant it.
 pub(crate) const REDLOCK: Policy = Policy { nodes: 3, quorum: 2, ..BASE };
@@ -143,7 +152,7 @@ impl<C: Core> Client<C> {
     pub(crate) fn new(policy: Policy, names: &[u8]) -> Self {
         let names: Vec<_> = names.iter().map(|name| Resource(*name)).collect();
         let list = LockList::new(&names, policy.order).expect("from one to three locks");
-        let core = C::new(&Config { policy: &policy, locks: &list });
+        let core = C::new(&Config { policy: &policy, locks: &list, wall: WALL });
         Self { core, policy, list, now: Time(0) }
     }
 
@@ -156,7 +165,7 @@ impl<C: Core> Client<C> {
 
     pub(crate) fn step(&mut self, input: Input) -> Said {
         let mut out = Effects::default();
-        let config = Config { policy: &self.policy, locks: &self.list };
+        let config = Config { policy: &self.policy, locks: &self.list, wall: WALL };
         self.core.step(&config, self.now, input, &mut out);
         out.0.iter().map(words).collect()
     }
@@ -199,7 +208,7 @@ impl<C: Core> Client<C> {
     }
 
     pub(crate) fn standing(&self) -> Standing {
-        self.core.locks().standing(&Config { policy: &self.policy, locks: &self.list }, self.now)
+        self.core.locks().standing(&Config { policy: &self.policy, locks: &self.list, wall: WALL }, self.now)
     }
 
     pub(crate) fn holds(&self) -> bool {
@@ -213,7 +222,7 @@ impl<C: Core> Client<C> {
 
     /// The moments between which the client wants to be woken.
     pub(crate) fn wakes(&self) -> Option<(u32, u32)> {
-        self.core.wake(&Config { policy: &self.policy, locks: &self.list }).map(|w| (w.from.0, w.by.0))
+        self.core.wake(&Config { policy: &self.policy, locks: &self.list, wall: WALL }).map(|w| (w.from.0, w.by.0))
     }
 }
 
@@ -258,6 +267,14 @@ fn command_words(slot: Slot, command: &Command) -> String {
                 Verb::Get => format!("GET {key}"),
                 Verb::Del => format!("DEL {key}"),
                 Verb::CompareAndDelete => format!("DEL {key} if {own}"),
+                Verb::Look => format!("look: GET {key}"),
+                Verb::Claim => format!("claim: SET {key} {own}"),
+                Verb::Clear => format!("clear: DEL {key}"),
+                Verb::GetSet => format!("GETSET {key} {own}"),
+                Verb::ExtendOrCreate => format!("PEXPIRE {key} if {own}, SET if gone"),
+                Verb::Enter => format!("enter {key} as {own}"),
+                Verb::Exit => format!("exit {key} if {own}"),
+                Verb::Subscribe => format!("SUBSCRIBE {key}"),
                 Verb::Incr => format!("INCR {key}:fence"),
             };
             if mint { format!("{said} and mint") } else { said }

@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use protocol::{
     Acquire, Command, Config, Conflict, Drift, Effect, Fence, Fencing, Holder, Input, LateAnswer, LockList, Locks,
-    NodeId, Nodes, Notice, OpId, Order, Outcome, Place, Policy, Program, RefusedRenewal, Release, ReleaseTo, Renewal,
-    Reply, Resource, Retry, Seen, Slot, Standing, Tape, Ticks, Time, Token, TokenCheck, UnknownAcquire, UnsettledWrite,
-    Validity, Verb, Visit, Worker,
+    NodeId, Nodes, Notice, OnCancel, OpId, Order, Outcome, Owner, Place, Policy, Program, QuorumOf, Reentrance,
+    RefusedRenewal, Release, ReleaseTo, Renewal, Reply, Resource, Retry, Seen, Slot, Standing, Subscribe, Tape, Ticks,
+    Time, Token, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Verb, Visit, Waiting, Worker,
 };
 
-use crate::harness::{BASE, Core, Effects};
+use crate::harness::{BASE, Core, Effects, WALL};
 
 /// Decisions that are drawn from a list of bytes; when it is used up, the first choice.
 struct Dice<'a>(slice::Iter<'a, u8>);
@@ -38,7 +38,23 @@ impl Dice<'_> {
 /// Any policy at all, sound or not; the first choices are the sound ones.
 fn policy(dice: &mut Dice<'_>) -> Policy {
     let nodes = dice.pick(&[1, 3, 2, 4, 5]);
-    let acquire = dice.pick(&[Acquire::SetNxPx, Acquire::SetnxThenExpire, Acquire::Setnx, Acquire::Unlocked]);
+    let acquire = dice.pick(&[
+        Acquire::SetNxPx,
+        Acquire::SetnxThenExpire,
+        Acquire::Setnx,
+        Acquire::Unlocked,
+        Acquire::GetThenSet,
+        Acquire::GetSetTakeOver,
+        Acquire::GetDelSetnx,
+    ]);
+    let reentrance = dice.pick(&[
+        Reentrance::Nothing,
+        Reentrance::Nothing,
+        Reentrance::Flag,
+        Reentrance::Count,
+        Reentrance::ReadThenSet,
+    ]);
+    let reenters = acquire == Acquire::SetNxPx && reentrance != Reentrance::Nothing;
     let delay = dice.ticks(1, 3);
     let renewals = [
         Renewal::Never,
@@ -47,10 +63,18 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         Renewal::SetNxPx,
         Renewal::SetXxPx,
         Renewal::SetPx,
+        Renewal::ExtendOrCreate,
     ];
     let ttl = Ticks(10 - dice.roll(7) as u32);
     Policy {
         acquire,
+        owner: if reenters { Owner::PerClient } else { Owner::PerAcquisition },
+        reentrance: if reenters { reentrance } else { Reentrance::Nothing },
+        waiting: if nodes == 1 { dice.pick(&[Waiting::Poll, Waiting::Notified]) } else { Waiting::Poll },
+        subscribe: dice.pick(&[Subscribe::BeforeTrying, Subscribe::AfterTrying]),
+        fallback_poll: dice.pick(&[true, false]),
+        quorum_of: dice.pick(&[QuorumOf::All, QuorumOf::All, QuorumOf::Reachable]),
+        on_cancel: dice.pick(&[OnCancel::CleansUp, OnCancel::Forgets]),
         release: dice.pick(&[Release::CompareAndDelete, Release::GetThenDel, Release::Del, Release::Nothing]),
         release_to: dice.pick(&[ReleaseTo::All, ReleaseTo::Believed]),
         ttl: (acquire != Acquire::Setnx).then_some(ttl),
@@ -73,9 +97,15 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         renewal: if acquire == Acquire::Setnx { Renewal::Never } else { dice.pick(&renewals) },
         renew_every: dice.ticks(1, 5),
         renewals: dice.pick(&[None, Some(1), Some(0), Some(2)]),
-        refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored]),
+        refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored, RefusedRenewal::TriedAgain]),
         late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
-        fencing: dice.pick(&[Fencing::Nothing, Fencing::WithGrant, Fencing::IncrBefore, Fencing::IncrAfter]),
+        fencing: dice.pick(&[
+            Fencing::Nothing,
+            Fencing::WithGrant,
+            Fencing::IncrBefore,
+            Fencing::IncrAfter,
+            Fencing::ClientClock,
+        ]),
         retry: dice.pick(&[
             Retry::Fixed(delay),
             Retry::Jitter(delay, Ticks(delay.0 + 2)),
@@ -95,6 +125,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
                 TokenCheck::OnWrite,
                 TokenCheck::OnReadAndWrite,
                 TokenCheck::CheckThenWrite,
+                TokenCheck::CompareAndSwap,
             ]),
         },
         ..BASE
@@ -119,8 +150,9 @@ fn reply(dice: &mut Dice<'_>) -> Reply {
         Reply::Account(Seen(number % 2)),
         Reply::Minted(Fence(number)),
         Reply::Taken { own: true, fence: Some(Fence(number)) },
-        Reply::Entry { own: true },
-        Reply::Entry { own: false },
+        Reply::Entry { own: true, left: None },
+        Reply::Entry { own: false, left: None },
+        Reply::Entry { own: false, left: Some(Ticks(number % 2)) },
         Reply::Stale,
     ])
 }
@@ -159,7 +191,8 @@ fn next<C: Core>(dice: &mut Dice<'_>, config: &Config<'_>, core: &C) -> Next {
             Next::Step(Input::Settled(op, outcome(dice)))
         }
         6 => Next::Pass(1 + dice.roll(4) as u32),
-        7 if dice.roll(4) == 0 => Next::Step(Input::Release),
+        7 if dice.roll(4) == 0 => Next::Step(dice.pick(&[Input::Release, Input::Cancel])),
+        9 if config.policy.is_notified() => Next::Step(Input::Notified(Slot(dice.roll(3) as u8))),
         8 if dice.roll(4) == 0 => {
             let place = dice.pick(&places(config));
             let op = OpId { place, round: dice.roll(4) as u32, stage: dice.roll(4) as u8 };
@@ -182,7 +215,7 @@ fn walk<C: Core>(
     let mut dice = Dice(bytes.iter());
     let policy = adjust(policy(&mut dice));
     let locks = lists(&mut dice);
-    let config = Config { policy: &policy, locks: &locks };
+    let config = Config { policy: &policy, locks: &locks, wall: WALL };
     let mut core = C::new(&config);
     let mut now = Time(0);
     while !dice.is_over() {
@@ -409,7 +442,7 @@ fn folds_and_unfolds<C: Core>(
                     Some(same) => Input::Settled(same, outcome),
                     None => return Err(TestCaseError::fail("it awaits what it awaited")),
                 },
-                other @ (Input::Acquire | Input::Release | Input::Wake) => other,
+                other @ (Input::Acquire | Input::Release | Input::Wake | Input::Notified(_) | Input::Cancel) => other,
             };
             let mut out = Effects::default();
             read.step(config, now, input, &mut out);
@@ -481,7 +514,9 @@ fn gives_back(effect: &Effect) -> bool {
 /// What makes a policy sound as far as its client alone can tell.
 fn sound(policy: Policy) -> Policy {
     let acquire = match policy.acquire {
-        Acquire::Unlocked | Acquire::Setnx => Acquire::SetNxPx,
+        Acquire::Unlocked | Acquire::Setnx | Acquire::GetThenSet | Acquire::GetSetTakeOver | Acquire::GetDelSetnx => {
+            Acquire::SetNxPx
+        }
         sound @ (Acquire::SetNxPx | Acquire::SetnxThenExpire) => sound,
     };
     let unknown = match policy.unknown {
@@ -494,6 +529,8 @@ fn sound(policy: Policy) -> Policy {
         ttl: Some(policy.ttl.unwrap_or(Ticks(10))),
         unknown,
         drift,
+        quorum_of: QuorumOf::All,
+        reentrance: Reentrance::Nothing,
         validity: Validity::FromSending,
         holder: Holder::Clocked,
         refused_renewal: RefusedRenewal::Lost,

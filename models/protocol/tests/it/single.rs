@@ -111,12 +111,12 @@ fn get_then_del_deletes_only_what_it_found_to_be_its_own() {
     let policy = Policy { release: Release::GetThenDel, ..BASE };
     let mut client = holder(policy);
     assert_eq!(client.release(), ["node 0: GET x"]);
-    assert_eq!(client.answers(0, Reply::Entry { own: true }), ["node 0: DEL x"]);
+    assert_eq!(client.answers(0, Reply::Entry { own: true, left: None }), ["node 0: DEL x"]);
     assert_eq!(client.answers(0, Reply::Done), ["Released"]);
 
     let mut client = holder(policy);
     client.release();
-    assert_eq!(client.answers(0, Reply::Entry { own: false }), ["Released"]);
+    assert_eq!(client.answers(0, Reply::Entry { own: false, left: None }), ["Released"]);
 
     let mut client = holder(policy);
     client.release();
@@ -128,7 +128,7 @@ fn an_answer_to_get_is_not_one_to_del() {
     let mut client = holder(Policy { release: Release::GetThenDel, ..BASE });
     client.release();
     let get = client.awaited(0, 0).unwrap();
-    client.answers(0, Reply::Entry { own: true });
+    client.answers(0, Reply::Entry { own: true, left: None });
     assert_eq!(client.step(protocol::Input::Settled(get, Outcome::Answered(Reply::Nothing))), NOTHING);
     assert_eq!(client.awaits(0), [0]);
 }

@@ -1,8 +1,9 @@
 //! The `setup` lines of a transcript.
 
 use protocol::{
-    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
-    Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
+    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, OnCancel, Order, Owner, Policy, Program, QuorumOf,
+    Reentrance, RefusedRenewal, Release, ReleaseTo, Renewal, Resource, Retry, Subscribe, Ticks, TokenCheck,
+    UnknownAcquire, UnsettledWrite, Validity, Visit, Waiting,
 };
 use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
 
@@ -15,6 +16,7 @@ const BASE: Policy = Policy {
     ttl: Some(Ticks(3)),
     nodes: 1,
     quorum: 1,
+    quorum_of: QuorumOf::All,
     visit: Visit::InOrder,
     timeout: Ticks(0),
     validity: Validity::FromSending,
@@ -29,12 +31,17 @@ const BASE: Policy = Policy {
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
     fencing: Fencing::Nothing,
+    reentrance: Reentrance::Nothing,
+    waiting: Waiting::Poll,
+    subscribe: Subscribe::BeforeTrying,
+    fallback_poll: true,
     retry: Retry::Fixed(Ticks(1)),
     attempts: None,
     give_up_after: None,
     order: Order::AsGiven,
     conflict: Conflict::Wait,
     unsettled_write: UnsettledWrite::Waits,
+    on_cancel: OnCancel::CleansUp,
     program: Program { work: Ticks(1), writes: 1, updates: 1, check: TokenCheck::Nothing },
 };
 
@@ -50,6 +57,7 @@ pub(crate) fn setup<'a>(lines: impl Iterator<Item = &'a str>) -> Setup {
         persistence: Persistence::Nothing,
         restart_delay: Ticks(0),
         jump: Ticks(1),
+        offset: Ticks(0),
         rejoin: false,
         compare: Compare::GreaterOrEqual,
         grain: Grain::Message,
@@ -103,6 +111,20 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("retry", _) => policy.retry = Retry::Fixed(ticks()),
         ("acquire", ["unlocked"]) => policy.acquire = Acquire::Unlocked,
         ("acquire", ["setnx"]) => policy.acquire = Acquire::Setnx,
+        ("acquire", ["get-then-set"]) => policy.acquire = Acquire::GetThenSet,
+        ("acquire", ["getset-take-over"]) => policy.acquire = Acquire::GetSetTakeOver,
+        ("acquire", ["get-del-setnx"]) => policy.acquire = Acquire::GetDelSetnx,
+        ("owner", ["per-client"]) => policy.owner = Owner::PerClient,
+        ("reentrance", ["flag"]) => policy.reentrance = Reentrance::Flag,
+        ("reentrance", ["count"]) => policy.reentrance = Reentrance::Count,
+        ("waiting", ["notified"]) => policy.waiting = Waiting::Notified,
+        ("subscribe", ["after-trying"]) => policy.subscribe = Subscribe::AfterTrying,
+        ("fallback-poll", ["no"]) => policy.fallback_poll = false,
+        ("on-cancel", ["forgets"]) => policy.on_cancel = OnCancel::Forgets,
+        ("offset", _) => setup.offset = ticks(),
+        ("fencing", ["client-clock"]) => policy.fencing = Fencing::ClientClock,
+        ("check", ["compare-and-swap"]) => policy.program.check = TokenCheck::CompareAndSwap,
+        ("cancel", _) => setup.faults.set(Fault::Cancel, count()),
         ("release", ["del"]) => policy.release = Release::Del,
         ("release", ["none"]) => policy.release = Release::Nothing,
         ("holder", ["naive"]) => policy.holder = Holder::Naive,

@@ -3,8 +3,9 @@
 use std::slice;
 
 use protocol::{
-    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
-    Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
+    Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, OnCancel, Order, Owner, Policy, Program, QuorumOf,
+    Reentrance, RefusedRenewal, Release, ReleaseTo, Renewal, Resource, Retry, Subscribe, Ticks, TokenCheck,
+    UnknownAcquire, UnsettledWrite, Validity, Visit, Waiting,
 };
 use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
 
@@ -62,7 +63,8 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
     let mut jump_only = Budget::default();
     jump_only.set(Fault::Jump, faults.get(Fault::Jump));
     let grain = dice.pick(&[Grain::Message, Grain::Message, Grain::Message, Grain::Exchange]);
-    let is_exchange = grain == Grain::Exchange;
+    let is_exchange = grain == Grain::Exchange && policy.reentrance == Reentrance::Nothing;
+    let grain = if is_exchange { grain } else { Grain::Message };
     Setup {
         policy,
         clients,
@@ -73,6 +75,7 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
         persistence: dice.pick(&[Persistence::Nothing, Persistence::Always]),
         restart_delay: dice.ticks(0, 2),
         jump: dice.ticks(1, 4),
+        offset: dice.ticks(0, 2),
         rejoin: dice.pick(&[true, false]),
         compare: dice.pick(&[Compare::GreaterOrEqual, Compare::Greater]),
         grain,
@@ -81,13 +84,38 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
 }
 
 fn policy(dice: &mut Dice<'_>) -> Policy {
-    let acquire =
-        dice.pick(&[Acquire::SetNxPx, Acquire::SetNxPx, Acquire::SetnxThenExpire, Acquire::Setnx, Acquire::Unlocked]);
+    let acquire = dice.pick(&[
+        Acquire::SetNxPx,
+        Acquire::SetNxPx,
+        Acquire::SetnxThenExpire,
+        Acquire::Setnx,
+        Acquire::Unlocked,
+        Acquire::SetNxPx,
+        Acquire::GetThenSet,
+        Acquire::GetSetTakeOver,
+        Acquire::GetDelSetnx,
+    ]);
+    let reentrance = dice.pick(&[
+        Reentrance::Nothing,
+        Reentrance::Nothing,
+        Reentrance::Flag,
+        Reentrance::Count,
+        Reentrance::ReadThenSet,
+    ]);
+    let reenters = acquire == Acquire::SetNxPx && reentrance != Reentrance::Nothing;
+    let one_command = matches!(acquire, Acquire::SetNxPx | Acquire::SetnxThenExpire | Acquire::Setnx) && !reenters;
     let is_locked = acquire != Acquire::Unlocked;
-    let fencing =
-        dice.pick(&[Fencing::Nothing, Fencing::Nothing, Fencing::WithGrant, Fencing::IncrBefore, Fencing::IncrAfter]);
-    let fencing = if is_locked { fencing } else { Fencing::Nothing };
-    let nodes = if fencing == Fencing::Nothing { dice.pick(&[1, 3, 2]) } else { 1 };
+    let fencing = dice.pick(&[
+        Fencing::Nothing,
+        Fencing::Nothing,
+        Fencing::WithGrant,
+        Fencing::IncrBefore,
+        Fencing::IncrAfter,
+        Fencing::ClientClock,
+    ]);
+    let mints = fencing == Fencing::WithGrant;
+    let fencing = if is_locked && (one_command || !mints) { fencing } else { Fencing::Nothing };
+    let nodes = if !fencing.is_counted() { dice.pick(&[1, 3, 2]) } else { 1 };
     let quorum = if dice.roll(4) == 3 { 1 + dice.roll(nodes.into()) as u8 } else { nodes / 2 + 1 };
     let ttl = Some(dice.ticks(3, 6)).filter(|_| acquire != Acquire::Setnx);
     let renewal = dice.pick(&[
@@ -97,13 +125,31 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         Renewal::SetNxPx,
         Renewal::SetXxPx,
         Renewal::SetPx,
+        Renewal::ExtendOrCreate,
     ]);
-    let check =
-        dice.pick(&[TokenCheck::Nothing, TokenCheck::OnWrite, TokenCheck::OnReadAndWrite, TokenCheck::CheckThenWrite]);
+    let takes_over = matches!(acquire, Acquire::GetSetTakeOver | Acquire::GetDelSetnx);
+    let renewal = if takes_over { Renewal::Never } else { renewal };
+    let check = dice.pick(&[
+        TokenCheck::Nothing,
+        TokenCheck::OnWrite,
+        TokenCheck::OnReadAndWrite,
+        TokenCheck::CheckThenWrite,
+        TokenCheck::CompareAndSwap,
+    ]);
     let delay = dice.ticks(1, 2);
     Policy {
         acquire,
-        owner: dice.pick(&[Owner::PerAcquisition, Owner::PerClient, Owner::Constant]),
+        owner: if reenters {
+            Owner::PerClient
+        } else {
+            dice.pick(&[Owner::PerAcquisition, Owner::PerClient, Owner::Constant])
+        },
+        reentrance: if reenters { reentrance } else { Reentrance::Nothing },
+        waiting: if nodes == 1 && is_locked { dice.pick(&[Waiting::Poll, Waiting::Notified]) } else { Waiting::Poll },
+        subscribe: dice.pick(&[Subscribe::BeforeTrying, Subscribe::AfterTrying]),
+        fallback_poll: dice.pick(&[true, false]),
+        quorum_of: dice.pick(&[QuorumOf::All, QuorumOf::All, QuorumOf::Reachable]),
+        on_cancel: dice.pick(&[OnCancel::CleansUp, OnCancel::Forgets]),
         release: dice.pick(&[Release::CompareAndDelete, Release::GetThenDel, Release::Del, Release::Nothing]),
         release_to: dice.pick(&[ReleaseTo::All, ReleaseTo::Believed]),
         ttl,
@@ -126,7 +172,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         renewal: if is_locked && ttl.is_some() { renewal } else { Renewal::Never },
         renew_every: dice.ticks(1, 3),
         renewals: dice.pick(&[None, Some(1)]),
-        refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored]),
+        refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored, RefusedRenewal::TriedAgain]),
         late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
         fencing,
         retry: dice.pick(&[
@@ -144,7 +190,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
             work: dice.ticks(0, 2),
             writes: 1 + dice.roll(2) as u8,
             updates: 1 + dice.roll(3) as u8,
-            check: if fencing == Fencing::Nothing { TokenCheck::Nothing } else { check },
+            check: if fencing == Fencing::Nothing && check.takes_tokens() { TokenCheck::Nothing } else { check },
         },
     }
 }

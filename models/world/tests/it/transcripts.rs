@@ -101,6 +101,7 @@ impl Transcript {
             | Event::Lost { .. }
             | Event::Delayed { .. }
             | Event::Ignored { .. }
+            | Event::Published { .. }
             | Event::Told { .. }
             | Event::Blocked { .. }
             | Event::TurnedDown { .. }

@@ -49,6 +49,14 @@ pub(crate) fn command(by: u8, slot: Slot, command: &Command) -> String {
                 Verb::Del => format!("DEL {key}"),
                 Verb::CompareAndDelete => format!("DEL {key} if {own}"),
                 Verb::Incr => format!("INCR {key}:fence"),
+                Verb::Look => format!("look: GET {key}"),
+                Verb::Claim => format!("SET {key} {own} PX"),
+                Verb::Clear => format!("clear: DEL {key}"),
+                Verb::GetSet => format!("GETSET {key} {own}"),
+                Verb::ExtendOrCreate => format!("PEXPIRE {key} if {own}, SET if gone"),
+                Verb::Enter => format!("enter {key} as {own}"),
+                Verb::Exit => format!("exit {key} if {own}"),
+                Verb::Subscribe => format!("SUBSCRIBE {key}"),
             };
             if mint { format!("{said} and mint") } else { said }
         }
@@ -68,11 +76,14 @@ pub(crate) fn reply(reply: Reply) -> String {
         Reply::Taken { own: false, .. } => "taken".to_owned(),
         Reply::Taken { own: true, fence } => format!("own value there{}", with(fence)),
         Reply::Nothing => "nothing there".to_owned(),
-        Reply::Entry { own: true } => "own value".to_owned(),
-        Reply::Entry { own: false } => "another value".to_owned(),
+        Reply::Entry { own, left } => {
+            let whose = if own { "own value" } else { "another value" };
+            left.map_or_else(|| whose.to_owned(), |left| format!("{whose}, {} left", left.0))
+        }
         Reply::Account(seen) if seen == CURRENT => "balance".to_owned(),
         Reply::Account(_) => "outdated balance".to_owned(),
         Reply::Stale => "stale token".to_owned(),
+        Reply::Freed => "freed".to_owned(),
     }
 }
 
@@ -111,6 +122,8 @@ pub(crate) fn action(action: Action) -> String {
         Action::Restart(node) => format!("restart {}", site(Site::Node(node))),
         Action::JumpForward(node) => format!("jump {} forward", site(Site::Node(node))),
         Action::JumpBack(node) => format!("jump {} back", site(Site::Node(node))),
+        Action::Cancel(index) => format!("cancel {}", client(index)),
+        Action::CancelUnsent(index) => format!("cancel {} unsent", client(index)),
     }
 }
 
@@ -127,7 +140,9 @@ pub(crate) fn moved(world: &World, what: Action) -> Option<String> {
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::JumpForward(_)
-        | Action::JumpBack(_) => return None,
+        | Action::JumpBack(_)
+        | Action::Cancel(_)
+        | Action::CancelUnsent(_) => return None,
     };
     world.messages.iter().filter(|m| m.lane == on).nth(at.into()).map(message)
 }
@@ -150,6 +165,9 @@ pub(crate) fn event(event: Event, named: impl Fn(u32) -> String) -> String {
         }
         Event::Lost { tag } => format!("lost: {}", named(tag)),
         Event::Delayed { tag } => format!("delayed: {}", named(tag)),
+        Event::Published { node, client: to, .. } => {
+            format!("{} notifies {}", site(Site::Node(node)), client(to))
+        }
         Event::Ignored { tag } => format!("of no interest any more: {}", named(tag)),
         Event::Told { client: by, notice } => {
             let told = match notice {
@@ -183,6 +201,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Crash => "crash",
         Fault::Restart => "restart",
         Fault::Jump => "jump",
+        Fault::Cancel => "cancel",
     }
 }
 
