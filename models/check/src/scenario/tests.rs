@@ -272,12 +272,12 @@ fn the_command_line_can_be_wrong() {
     --set: unknown knob tll
       help: did you mean ttl?
     --set: unknown knob zebra
-      help: the knobs are acquire, owner, release, release_to, ttl, quorum, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, restart_delay, jump, rejoin, grain
+      help: the knobs are acquire, owner, release, release_to, ttl, quorum, quorum_of, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, reentrance, waiting, subscribe, fallback_poll, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, on_cancel, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, restart_delay, jump, offset, rejoin, grain
     --set: unknown knob pause
       help: faults are set by --faults pause=1
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found 0
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found ""
-    --set: lock.acquire: expected one of "unlocked", "set-nx-px", "setnx", "setnx-then-expire", found "setnxpx"
+    --set: lock.acquire: expected one of "unlocked", "set-nx-px", "setnx", "setnx-then-expire", "get-then-set", "getset-take-over", "get-del-setnx", found "setnxpx"
       help: did you mean "set-nx-px"?
     --set: unknown knob "work.ttl"
       help: ttl is a knob of [lock]
@@ -336,6 +336,26 @@ const REFUSED: &[(&str, &str)] = &[
     ("exchange-with-latency", "[world]\nlatency = 1\ngrain = \"exchange\""),
     ("exchange-with-fault", "[world]\ngrain = \"exchange\"\n[faults]\njump = 1\ncrash = 1"),
     ("clients-and-resources", "[world]\nclients = 3\nresources = [[\"x\"], [\"x\"]]"),
+    (
+        "exchange-with-reentrance",
+        "[lock]\nowner = \"per-client\"\nreentrance = \"count\"\n[world]\ngrain = \"exchange\"",
+    ),
+    ("take-over-renewed", "[lock]\nacquire = \"getset-take-over\"\nrenewal = \"expire\""),
+    ("take-over-never-expires", "[lock]\nacquire = \"get-del-setnx\"\nttl = \"none\""),
+    ("minting-without-a-script", "[lock]\nacquire = \"get-then-set\"\nfencing = \"with-grant\""),
+    ("minting-for-a-re-entry", "[lock]\nowner = \"per-client\"\nreentrance = \"flag\"\nfencing = \"with-grant\""),
+    ("re-entry-not-recognised", "[lock]\nreentrance = \"flag\""),
+    (
+        "re-entry-of-another-acquire",
+        "[lock]\nowner = \"per-client\"\nreentrance = \"flag\"\nacquire = \"get-then-set\"",
+    ),
+    ("re-entry-counted-by-script", "[lock]\nowner = \"per-client\"\nreentrance = \"count\"\nrelease = \"del\""),
+    ("quorum-of-two-kinds", "[lock]\nquorum = 2\nquorum_of = \"reachable\"\n[world]\nnodes = 3"),
+    ("assumed-and-reachable", "[lock]\nunknown = \"assume-held\"\nquorum_of = \"reachable\""),
+    ("notified-unlocked", "[lock]\nacquire = \"unlocked\"\nwaiting = \"notified\""),
+    ("notified-by-many-nodes", "[lock]\nwaiting = \"notified\"\n[world]\nnodes = 3"),
+    ("notified-without-retry", "[lock]\nwaiting = \"notified\"\nretry = \"none\""),
+    ("notified-and-released", "[lock]\nwaiting = \"notified\"\nconflict = \"release-all\""),
     ("limited-attempts", "[lock]\nattempts = 3\n[expect]\nno-orphan = \"holds\""),
     ("expected-inconclusive", "[expect]\nmutual-exclusion = \"inconclusive\""),
     ("witness-excluded", "witnesses = [\"acquired\", \"renewed\"]"),

@@ -20,7 +20,7 @@ pub(super) struct Seek {
     pub(super) contacted: Nodes,
     /// Asked again after an unknown result.
     pub(super) retried: Nodes,
-    /// Answered, which counts where the quorum is one of the reachable servers.
+    /// Answered. Noted only where the quorum is one of the reachable servers.
     pub(super) answered: Nodes,
     /// The end of the validity, counted from the first request.
     pub(super) expires: Option<Time>,
@@ -68,7 +68,9 @@ impl Lease {
         seek.stages.set(node, 0);
         match outcome {
             Outcome::Answered(reply) => {
-                seek.answered.insert(node);
+                if cx.policy.quorum_of == QuorumOf::Reachable {
+                    seek.answered.insert(node);
+                }
                 return self.heard(cx, node, ask::next(cx.policy, stage, asked_again, reply));
             }
             Outcome::Refused => {
