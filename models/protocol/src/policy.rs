@@ -125,6 +125,9 @@ pub enum Holder {
     Naive,
     /// That it holds the lock until its own clock reaches the deadline less the margin.
     Clocked,
+    /// That it holds the lock until it releases it; but before each write it looks at the clock, and then writes.
+    /// These are two steps.
+    ChecksThenActs,
 }
 
 /// What a client makes of a request for the lock whose result it does not know.

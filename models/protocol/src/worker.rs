@@ -5,7 +5,7 @@
 
 use crate::ids::{Fence, NodeId, Resource, Seen, Slot, Ticks, Time};
 use crate::locks::{Config, Locks, Standing};
-use crate::policy::{OnCancel, TokenCheck, UnsettledWrite};
+use crate::policy::{Holder, OnCancel, TokenCheck, UnsettledWrite};
 use crate::tape::{Tape, rebase};
 use crate::wake::{Window, earlier};
 use crate::wire::{Command, Effect, Input, Notice, OpId, Outbox, Outcome, Place, Reply};
@@ -32,6 +32,11 @@ enum Job {
     Working {
         seen: Seen,
         until: Time,
+        written: u8,
+    },
+    /// The clock has been looked at, and the write comes next.
+    Deciding {
+        seen: Seen,
         written: u8,
     },
     Checking {
@@ -84,6 +89,7 @@ impl Worker {
             Job::Idle => None,
             Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => Some(*timeout),
             Job::Working { until, .. } => Some(*until),
+            Job::Deciding { .. } => Some(Time(0)),
         };
         earlier(job.map(Window::at), self.locks.wake(config))
     }
@@ -132,7 +138,10 @@ impl Worker {
     pub fn writes_done(&self) -> u8 {
         match self.job {
             Job::Idle | Job::Reading { .. } => 0,
-            Job::Working { written, .. } | Job::Checking { written, .. } | Job::Writing { written, .. } => written,
+            Job::Working { written, .. }
+            | Job::Deciding { written, .. }
+            | Job::Checking { written, .. }
+            | Job::Writing { written, .. } => written,
         }
     }
 
@@ -142,6 +151,7 @@ impl Worker {
             Job::Idle => "nothing",
             Job::Reading { .. } => "reading",
             Job::Working { .. } => "working",
+            Job::Deciding { .. } => "about to write",
             Job::Checking { .. } => "checking",
             Job::Writing { .. } => "writing",
         }
@@ -150,7 +160,7 @@ impl Worker {
     /// What the program has read and not yet written back, for a checker that keeps numbers by rank.
     pub fn seen_mut(&mut self) -> Option<&mut Seen> {
         match &mut self.job {
-            Job::Working { seen, .. } | Job::Checking { seen, .. } => Some(seen),
+            Job::Working { seen, .. } | Job::Deciding { seen, .. } | Job::Checking { seen, .. } => Some(seen),
             Job::Idle | Job::Reading { .. } | Job::Writing { .. } => None,
         }
     }
@@ -167,7 +177,7 @@ impl Worker {
     pub fn rebase(&mut self, by: Ticks) {
         self.locks.rebase(by);
         match &mut self.job {
-            Job::Idle => {}
+            Job::Idle | Job::Deciding { .. } => {}
             Job::Reading { timeout } | Job::Checking { timeout, .. } | Job::Writing { timeout, .. } => {
                 rebase(timeout, by)
             }
@@ -191,6 +201,10 @@ impl Worker {
             Job::Working { seen, until: moment, written } | Job::Checking { seen, timeout: moment, written } => {
                 tape.seen(seen);
                 tape.time(moment);
+                tape.small(written, 2);
+            }
+            Job::Deciding { seen, written } => {
+                tape.seen(seen);
                 tape.small(written, 2);
             }
             Job::Writing { timeout, written } => {
@@ -218,7 +232,7 @@ impl Worker {
 
     fn awaited_from_store(&self) -> Option<OpId> {
         let stage = match &self.job {
-            Job::Idle | Job::Working { .. } => return None,
+            Job::Idle | Job::Working { .. } | Job::Deciding { .. } => return None,
             Job::Reading { .. } => 0,
             Job::Checking { .. } => 1,
             Job::Writing { .. } => 2,
@@ -268,11 +282,19 @@ impl Worker {
             }
             Job::Working { until, .. } if now < until => {}
             Job::Working { .. } if !self.still_holds(config, now) => self.end(config, now, out),
-            Job::Working { seen, written, .. } if config.policy.program.check == TokenCheck::CheckThenWrite => {
+            Job::Working { .. } if config.policy.holder == Holder::ChecksThenActs && self.is_late(config, now) => {
+                self.end(config, now, out);
+            }
+            Job::Working { seen, written, .. } if config.policy.holder == Holder::ChecksThenActs => {
+                self.job = Job::Deciding { seen, written };
+            }
+            Job::Working { seen, written, .. } | Job::Deciding { seen, written }
+                if config.policy.program.check == TokenCheck::CheckThenWrite =>
+            {
                 self.job = Job::Checking { seen, timeout: now.after(config.policy.timeout), written };
                 self.send(Command::Check { account: Self::account(config), fence: self.fence(config) }, out);
             }
-            Job::Working { seen, written, .. } => {
+            Job::Working { seen, written, .. } | Job::Deciding { seen, written } => {
                 let checked = config.policy.program.check.is_atomic();
                 self.write(config, now, seen, written, checked, out);
             }
@@ -328,7 +350,7 @@ impl Worker {
                 self.quits = false;
                 self.locks.abandon(config, now, out);
             }
-            (Job::Idle | Job::Working { .. }, _) => {}
+            (Job::Idle | Job::Working { .. } | Job::Deciding { .. }, _) => {}
             (Job::Reading { .. } | Job::Checking { .. } | Job::Writing { .. }, _) => self.end(config, now, out),
         }
     }
@@ -362,6 +384,13 @@ impl Worker {
         self.drive(config, now, Some(Input::Release), out);
     }
 
+    /// Whether a lease has come to its end by the client's own clock, whatever it believes.
+    fn is_late(&self, config: &Config<'_>, now: Time) -> bool {
+        let slots = (0..config.locks.as_slice().len() as u8).map(Slot);
+        let ends = slots.filter_map(|slot| self.locks.until(slot));
+        ends.map(|until| until.before(config.policy.margin)).any(|end| now >= end)
+    }
+
     /// Whether the client may go on with its program: it holds the locks, or knows no better.
     fn still_holds(&self, config: &Config<'_>, now: Time) -> bool {
         matches!(self.locks.standing(config, now), Standing::Holding { .. })
@@ -376,6 +405,7 @@ impl Job {
             Self::Working { .. } => 2,
             Self::Checking { .. } => 3,
             Self::Writing { .. } => 4,
+            Self::Deciding { .. } => 5,
         }
     }
 
@@ -385,6 +415,7 @@ impl Job {
             2 => Self::Working { seen: Seen::default(), until: Time::default(), written: 0 },
             3 => Self::Checking { seen: Seen::default(), timeout: Time::default(), written: 0 },
             4 => Self::Writing { timeout: Time::default(), written: 0 },
+            5 => Self::Deciding { seen: Seen::default(), written: 0 },
             _ => Self::Idle,
         }
     }

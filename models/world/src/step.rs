@@ -1,6 +1,6 @@
 //! What a step does.
 
-use protocol::{Command, Input, OpId, Outcome, Place, Reply, Resource, Slot, Time, Verb, Worker};
+use protocol::{Command, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Time, Verb, Worker};
 use smallvec::SmallVec;
 
 use crate::action::Action;
@@ -279,6 +279,18 @@ impl World {
         observer.event(Event::Granted { to: by, resource });
     }
 
+    /// Where more than half of the reachable servers can grant a lock, a grant may begin with fewer entries.
+    fn note_grants_of_few(&mut self, setup: &Setup, client: u8) {
+        if setup.policy.quorum_of == QuorumOf::All {
+            return;
+        }
+        for (slot, _) in Self::slots(setup, client) {
+            if self.clients[client as usize].grants[slot.0 as usize] == 0 {
+                self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
+            }
+        }
+    }
+
     /// After an accepted write, what anybody had read before is no longer what the account holds.
     fn outdate(&mut self, setup: &Setup, account: Resource) {
         let works_on = |client: usize| {
@@ -328,7 +340,12 @@ impl World {
         let mut unsent = SmallVec::<[OpId; 4]>::new();
         for effect in effects.0 {
             match effect {
-                protocol::Effect::Tell(notice) => observer.event(Event::Told { client, notice }),
+                protocol::Effect::Tell(notice) => {
+                    if let Notice::Acquired { .. } = notice {
+                        self.note_grants_of_few(setup, client);
+                    }
+                    observer.event(Event::Told { client, notice });
+                }
                 protocol::Effect::Send { op, command } if self.is_stuck(setup, client, op, command) => {
                     observer.event(Event::Unsent { client, site: Site::of(op.place), command });
                     unsent.push(op);

@@ -54,7 +54,7 @@ impl Telling<'_> {
         let locks = self.world.clients[usize::from(client)].worker.locks();
         let token = self.words.token(client, slot, locks.token(slot));
         let until = match (setup.policy.holder, locks.until(slot)) {
-            (Holder::Naive, _) => "until it gives it back".to_owned(),
+            (Holder::Naive | Holder::ChecksThenActs, _) => "until it gives it back".to_owned(),
             (Holder::Clocked, None) => "for good".to_owned(),
             (Holder::Clocked, Some(until)) => {
                 format!("until tick {}", self.ticks + i64::from(until.before(setup.policy.margin).0))

@@ -132,6 +132,8 @@ names! {
     Holder {
         Clocked = "clocked", "A holder believes until its own clock reaches the deadline less the margin.";
         Naive = "naive", "A holder believes until it releases the lock; it has no eye on the clock.";
+        ChecksThenActs = "checks-then-acts",
+            "A holder believes until it releases the lock; before each write it looks at the clock, and then writes: two steps.";
     }
     UnknownAcquire {
         OwnValueHeld = "own-value-held", "The client asks once more and takes an entry with its own token for a grant.";

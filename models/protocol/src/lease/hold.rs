@@ -136,7 +136,7 @@ impl Hold {
     /// The moment at which a clocked holder stops believing.
     pub(super) fn belief_ends(&self, policy: &Policy) -> Option<Time> {
         match policy.holder {
-            Holder::Naive => None,
+            Holder::Naive | Holder::ChecksThenActs => None,
             Holder::Clocked => self.until.map(|until| until.before(policy.margin)),
         }
     }

@@ -241,7 +241,7 @@ impl Policy {
     fn believed_margin(&self) -> Ticks {
         match self.holder {
             Holder::Naive => Ticks(0),
-            Holder::Clocked => self.margin,
+            Holder::Clocked | Holder::ChecksThenActs => self.margin,
         }
     }
 }

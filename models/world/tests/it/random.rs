@@ -160,7 +160,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         validity: dice.pick(&[Validity::FromSending, Validity::FromReply, Validity::Unchecked]),
         drift: dice.pick(&[Drift::Subtracted, Drift::Added, Drift::Ignored]),
         drift_ticks: dice.ticks(0, 1),
-        holder: dice.pick(&[Holder::Clocked, Holder::Naive]),
+        holder: dice.pick(&[Holder::Clocked, Holder::Naive, Holder::ChecksThenActs]),
         margin: dice.ticks(0, 1),
         unknown: dice.pick(&[
             UnknownAcquire::OwnValueHeld,
