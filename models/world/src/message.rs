@@ -1,6 +1,8 @@
 //! Messages under way.
 
-use protocol::{Command, Place, Reply, Slot, Verb};
+use protocol::{Command, OnCancel, Place, Reply, Slot, Verb};
+
+use crate::setup::Setup;
 
 /// Where a message goes to or comes from, on the far side of a client: a lock server, or the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +90,13 @@ impl Message {
     /// Whether it tells its client that a lock was given back, unasked.
     pub fn is_notification(&self) -> bool {
         self.body == Body::Reply(Reply::Freed)
+    }
+
+    /// Whether it is a request that a client has not sent yet when its caller gives up: what is done in the background
+    /// goes on.
+    pub(crate) fn is_withdrawn_by(&self, setup: &Setup, client: u8) -> bool {
+        let in_background = setup.policy.on_cancel == OnCancel::CleansUp && self.verb().is_some_and(releases);
+        self.lane.client == client && self.is_request() && self.awaited && !in_background
     }
 
     /// The verb, if this is a request to a lock server.

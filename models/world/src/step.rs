@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::event::{Event, Observer};
 use crate::message::{Body, Direction, Lane, Message, Site, acquires, releases};
 use crate::server::{Acquisition, Node, Request};
-use crate::setup::{Network, Persistence, Setup};
+use crate::setup::{Fault, Network, Persistence, Setup};
 use crate::store::OUTDATED;
 use crate::world::{Flags, Running, World};
 
@@ -112,7 +112,7 @@ impl World {
     /// A caller gives up before the client's requests have left it.
     fn cancel_unsent(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
         self.messages.retain(|m| {
-            let unsent = m.lane.client == client && m.is_request() && m.awaited;
+            let unsent = m.is_withdrawn_by(setup, client);
             if unsent {
                 observer.event(Event::Lost { tag: m.tag });
             }
@@ -237,6 +237,9 @@ impl World {
             else {
                 continue;
             };
+            if self.is_being_told(client, slot) {
+                continue;
+            }
             let tag = self.tag();
             observer.event(Event::Published { node, client, slot, tag });
             let lane = Lane { client, site: Site::Node(node), direction: Direction::Reply };
@@ -244,6 +247,13 @@ impl World {
             let told = Message { lane, slot, body, age: 0, delayed: false, awaited: true, bereft: false, tag };
             self.post(setup, told);
         }
+    }
+
+    /// Whether a notification is on its way to a client that is as good as another one: it arrives after whatever
+    /// happens now, and there are more of them than can still be lost.
+    fn is_being_told(&self, client: u8, slot: Slot) -> bool {
+        let same = |m: &&Message| m.is_notification() && m.lane.client == client && m.slot == slot && !m.delayed;
+        self.messages.iter().filter(same).count() > usize::from(self.faults.get(Fault::DropReply))
     }
 
     /// A subscription ends when the client no longer wants the lock: it closes that connection.
