@@ -90,6 +90,8 @@ pub enum StepKind {
     Resume,
     /// A crashed process comes back.
     Rejoin,
+    /// A link that was cut carries messages again.
+    Heal,
     /// A fault strikes.
     Fault,
 }

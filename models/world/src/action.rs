@@ -2,11 +2,21 @@
 
 use alloc::vec::Vec;
 
-use protocol::{Ticks, Time};
+use protocol::{Fence, Fencing, Resource, Ticks, Time};
 
-use crate::message::{Direction, Lane, Message, Site};
-use crate::setup::{Fault, Grain, Network, Setup};
+use crate::message::{Direction, Lane, Link, Message, Sent, Site};
+use crate::server::Node;
+use crate::setup::{Fault, Grain, Network, Persistence, Setup};
 use crate::world::{Running, World};
+
+/// Whose clock a clock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Process {
+    /// A client's.
+    Client(u8),
+    /// A lock server's.
+    Node(u8),
+}
 
 /// A step.
 ///
@@ -26,12 +36,16 @@ pub enum Action {
     Resume(u8),
     /// A crashed client starts again, without memory.
     Rejoin(u8),
+    /// A link that was cut carries messages again.
+    Heal(Link),
     /// A client stops until it is resumed.
     Pause(u8),
     /// A message may stay under way beyond its bound.
     Delay(Lane, u8),
     /// A message is lost.
     Drop(Lane, u8),
+    /// A request is sent again.
+    Duplicate(Lane, u8),
     /// A client ends.
     Crash(u8),
     /// A lock server stops and comes back.
@@ -40,6 +54,16 @@ pub enum Action {
     JumpForward(u8),
     /// The wall clock of a lock server moves back.
     JumpBack(u8),
+    /// A clock gains a tick on all others.
+    Gain(Process),
+    /// One tick passes, for everybody but one clock.
+    Lag(Process),
+    /// A link carries no messages until it is healed.
+    Cut(Link),
+    /// A lock server drops the entry of a lock.
+    Evict(u8, Resource),
+    /// A lock server drops the counter of a lock's fencing tokens.
+    EvictCounter(u8, Resource),
 }
 
 impl Action {
@@ -47,13 +71,18 @@ impl Action {
     pub fn fault(self) -> Option<Fault> {
         match self {
             Self::Start(_) | Self::Wake(_) | Self::Deliver(..) | Self::Tick | Self::Resume(_) | Self::Rejoin(_) => None,
+            Self::Heal(_) => None,
             Self::Pause(_) => Some(Fault::Pause),
             Self::Delay(..) => Some(Fault::Delay),
             Self::Drop(Lane { direction: Direction::Request, .. }, _) => Some(Fault::DropRequest),
             Self::Drop(Lane { direction: Direction::Reply, .. }, _) => Some(Fault::DropReply),
+            Self::Duplicate(..) => Some(Fault::Duplicate),
             Self::Crash(_) => Some(Fault::Crash),
             Self::Restart(_) => Some(Fault::Restart),
             Self::JumpForward(_) | Self::JumpBack(_) => Some(Fault::Jump),
+            Self::Gain(_) | Self::Lag(_) => Some(Fault::Drift),
+            Self::Cut(_) => Some(Fault::Partition),
+            Self::Evict(..) | Self::EvictCounter(..) => Some(Fault::Evict),
         }
     }
 }
@@ -67,14 +96,25 @@ impl World {
             out.push(Action::Tick);
         }
         self.returns(setup, out);
+        out.extend(self.cut.iter().map(Action::Heal));
         self.pauses(setup, out);
         if self.faults.get(Fault::Delay) > 0 {
             // Before its bound a message is free to stay under way as it is.
             self.each_movable(setup, |m| self.is_overdue(setup, m), |lane, at| out.push(Action::Delay(lane, at)));
         }
-        self.each_movable(setup, |m| self.faults.get(loss_of(m)) > 0, |lane, at| out.push(Action::Drop(lane, at)));
+        // A copy that is lost leaves what there was before it was sent, with fewer faults to come. On a cut link a message
+        // can be lost or sent again as anywhere; to be delayed it has no need.
+        let can_be_lost = |m: &Message| self.faults.get(loss_of(m)) > 0 && !m.is_copy();
+        self.each_movable(setup, can_be_lost, |lane, at| out.push(Action::Drop(lane, at)));
+        if self.faults.get(Fault::Duplicate) > 0 {
+            let is_asked = |m: &Message| m.is_request() && m.awaited && m.sent == Sent::Once;
+            self.each_movable(setup, is_asked, |lane, at| out.push(Action::Duplicate(lane, at)));
+        }
         self.crashes(out);
         self.server_faults(setup, out);
+        self.drifts(setup, out);
+        self.cuts(setup, out);
+        self.evictions(setup, out);
     }
 
     fn client_actions(&self, setup: &Setup, out: &mut Vec<Action>) {
@@ -142,7 +182,11 @@ impl World {
     fn server_faults(&self, setup: &Setup, out: &mut Vec<Action>) {
         if self.faults.get(Fault::Restart) > 0 {
             for (index, node) in (0..).zip(&self.nodes) {
-                let idle = setup.restart_delay == Ticks(0) && node.is_blank() && !self.has_traffic(index);
+                let keeps = match setup.persistence {
+                    Persistence::EverySecond => self.saved.get(index as usize) == Some(&node.memory),
+                    Persistence::Nothing | Persistence::Always => node.is_blank(),
+                };
+                let idle = setup.restart_delay == Ticks(0) && keeps && !self.has_traffic(index);
                 if node.down == 0 && !idle {
                     out.push(Action::Restart(index));
                 }
@@ -151,18 +195,80 @@ impl World {
         if self.faults.get(Fault::Jump) == 0 {
             return;
         }
-        let timed = |index: usize| self.nodes[index].entries.iter().flatten().any(|e| e.left.is_some());
-        let nodes = 0..self.nodes.len();
-        out.extend(nodes.clone().filter(|n| timed(*n)).map(|n| Action::JumpForward(n as u8)));
-        out.extend(nodes.filter(|n| timed(*n)).map(|n| Action::JumpBack(n as u8)));
+        out.extend(self.timed_nodes().map(Action::JumpForward));
+        out.extend(self.timed_nodes().map(Action::JumpBack));
+    }
+
+    /// The lock servers whose clock makes a difference: an entry there, or on disk, comes to an end.
+    fn timed_nodes(&self) -> impl Iterator<Item = u8> {
+        let on_disk = |index: u8| self.saved.get(index as usize).is_some_and(|memory| memory.is_timed());
+        let timed = move |(index, node): (u8, &Node)| (node.memory.is_timed() || on_disk(index)).then_some(index);
+        (0..).zip(&self.nodes).filter_map(timed)
+    }
+
+    fn drifts(&self, setup: &Setup, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Drift) == 0 {
+            return;
+        }
+        let waits = |client: u8| {
+            let state = &self.clients[client as usize];
+            state.running != Running::Crashed && state.worker.wake(&Self::config(setup, client)).is_some()
+        };
+        let clients = (0..self.clients.len() as u8).filter(|client| waits(*client));
+        // What is due has to be done before the clock moves on, as before a tick.
+        out.extend(clients.clone().filter(|c| !self.must_wake(setup, *c)).map(|c| Action::Gain(Process::Client(c))));
+        out.extend(self.timed_nodes().map(|node| Action::Gain(Process::Node(node))));
+        if self.can_tick(setup) {
+            out.extend(clients.map(|client| Action::Lag(Process::Client(client))));
+            out.extend(self.timed_nodes().map(|node| Action::Lag(Process::Node(node))));
+        }
+    }
+
+    /// A cut means that a message at its bound does not arrive. Before that a message is free to stay under way as it is,
+    /// so a link that is cut earlier can as well be cut when the first message on it has come to its bound, and one that
+    /// is healed before need not have been cut at all.
+    fn cuts(&self, setup: &Setup, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Partition) == 0 {
+            return;
+        }
+        // The two directions of a link lie side by side.
+        let cut = |lane: Lane, _| {
+            let action = Action::Cut(lane.link());
+            if out.last() != Some(&action) {
+                out.push(action);
+            }
+        };
+        self.each_movable(setup, |m| self.is_overdue(setup, m), cut);
+    }
+
+    fn evictions(&self, setup: &Setup, out: &mut Vec<Action>) {
+        if self.faults.get(Fault::Evict) == 0 {
+            return;
+        }
+        let up = || (0..).zip(&self.nodes).filter(|(_, node)| node.down == 0);
+        let keys = || (0..setup.resources).map(Resource);
+        for (index, node) in up() {
+            let stands = |key: &Resource| node.memory.entries[key.0 as usize].is_some();
+            out.extend(keys().filter(stands).map(|key| Action::Evict(index, key)));
+        }
+        if setup.policy.fencing == Fencing::Nothing {
+            return;
+        }
+        for (index, node) in up() {
+            let counts = |key: &Resource| node.memory.counters[key.0 as usize] != Fence(0);
+            out.extend(keys().filter(counts).map(|key| Action::EvictCounter(index, key)));
+        }
     }
 
     fn has_traffic(&self, node: u8) -> bool {
         self.messages.iter().any(|m| m.lane.site == Site::Node(node))
     }
 
-    /// Whether the far end of a message's lane takes messages in.
+    /// Whether the message's link carries messages, and the far end takes them in.
     fn can_receive(&self, message: &Message) -> bool {
+        if self.cut.contains(message.lane.link()) {
+            return false;
+        }
         match message.lane.direction {
             Direction::Request => true,
             Direction::Reply => self.clients[message.lane.client as usize].running == Running::Yes,
@@ -192,14 +298,14 @@ impl World {
     }
 
     /// Calls `each` for every message that can move by itself and that `admits` takes: on a first-in-first-out lane
-    /// the head, elsewhere every message but those that are equal to the one before.
+    /// the head and the copies, elsewhere every message; of messages that are equal only the first.
     fn each_movable(&self, setup: &Setup, admits: impl Fn(&Message) -> bool, mut each: impl FnMut(Lane, u8)) {
         let mut at = 0;
         for (index, message) in self.messages.iter().enumerate() {
             let before = index.checked_sub(1).map(|i| &self.messages[i]);
             let lane_goes_on = before.is_some_and(|b| b.lane == message.lane);
             at = if lane_goes_on { at + 1 } else { 0 };
-            let blocked = lane_goes_on && setup.network == Network::Fifo;
+            let blocked = lane_goes_on && setup.network == Network::Fifo && !message.is_copy();
             let twin = before.is_some_and(|b| b.same_as(message));
             if !blocked && !twin && admits(message) {
                 each(message.lane, at);

@@ -5,10 +5,13 @@ use core::hash::{Hash, Hasher};
 use protocol::{Command, Fence, Nodes, Reply, Resource, Seen, Slot, Tape, Time, Token, Verb};
 use smallvec::SmallVec;
 
-use crate::message::{Body, Direction, Lane, Message, Site};
-use crate::server::{Acquisition, Entry};
+use crate::message::{Body, Direction, Lane, Message, Sent, Site};
+use crate::server::{Acquisition, Entry, Memory};
 use crate::setup::{Fault, Setup};
 use crate::world::{Running, World};
+
+/// Bits of the set of links that are cut.
+const LINK_BITS: u32 = u32::BITS;
 
 /// How many words lie in the state itself; only unusually large worlds need more.
 const INLINE_WORDS: usize = 8;
@@ -41,6 +44,7 @@ impl Packed {
 struct Widths {
     time: u32,
     nodes: u32,
+    seen: u32,
 }
 
 impl Widths {
@@ -60,11 +64,21 @@ impl Widths {
             policy.give_up_after.map_or(0, |t| t.0),
             policy.program.work.0,
             setup.restart_delay.0,
+            setup.fsync_every.0,
             retry,
         ];
         let longest = spans.into_iter().max().unwrap_or(0);
-        Self { time: u32::BITS - longest.leading_zeros(), nodes: policy.nodes.into() }
+        Self {
+            time: u32::BITS - longest.leading_zeros(),
+            nodes: policy.nodes.into(),
+            seen: 1 + u32::from(has_copies(setup)),
+        }
     }
+}
+
+/// Whether requests can be sent again.
+fn has_copies(setup: &Setup) -> bool {
+    setup.faults.get(Fault::Duplicate) > 0
 }
 
 /// How many words the largest world takes at most.
@@ -208,7 +222,8 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn seen(&mut self, value: &mut Seen) {
-        self.0.bits(&mut value.0, 1);
+        let width = self.0.widths().seen;
+        self.0.bits(&mut value.0, width);
     }
 }
 
@@ -266,25 +281,28 @@ impl World {
     }
 
     fn fold_nodes(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        let mints = setup.policy.fencing != protocol::Fencing::Nothing;
         for node in &mut self.nodes {
-            for resource in 0..setup.resources as usize {
-                let entry = &mut node.entries[resource];
-                let blank = Acquisition { client: 0, slot: Slot(0), token: Token(0), bereft: false };
-                let mut present = entry.is_some();
-                tape.flag(&mut present);
-                if !present {
-                    *entry = None;
-                } else {
-                    fold_entry(entry.get_or_insert(Entry { by: blank, left: None }), tape);
-                }
-                if mints {
-                    tape.fence(&mut node.counters[resource]);
-                }
-            }
+            fold_memory(&mut node.memory, setup, tape);
             if setup.restart_delay.0 > 0 {
                 fold_span(&mut node.down, tape);
             }
+        }
+        self.fold_disks(setup, tape);
+        if setup.faults.get(Fault::Partition) > 0 {
+            tape.number(&mut self.cut.0, LINK_BITS);
+        }
+    }
+
+    fn fold_disks(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        if !self.needs_disk(setup) {
+            self.saved.clear();
+            self.until_sync = 0;
+            return;
+        }
+        fold_span(&mut self.until_sync, tape);
+        self.saved.resize(setup.policy.nodes as usize, Memory::default());
+        for memory in &mut self.saved {
+            fold_memory(memory, setup, tape);
         }
     }
 
@@ -299,6 +317,7 @@ impl World {
             delayed: false,
             awaited: false,
             bereft: false,
+            sent: Sent::Once,
             tag: 0,
         };
         self.messages.resize(count as usize, blank);
@@ -312,6 +331,34 @@ fn fold_span(span: &mut u8, tape: &mut impl Tape) {
     let mut time = Time((*span).into());
     tape.time(&mut time);
     *span = time.0 as u8;
+}
+
+fn fold_memory(memory: &mut Memory, setup: &Setup, tape: &mut impl Tape) {
+    let mints = setup.policy.fencing != protocol::Fencing::Nothing;
+    for resource in 0..setup.resources as usize {
+        let entry = &mut memory.entries[resource];
+        let blank = Acquisition { client: 0, slot: Slot(0), token: Token(0), bereft: false };
+        let mut present = entry.is_some();
+        tape.flag(&mut present);
+        if !present {
+            *entry = None;
+        } else {
+            fold_entry(entry.get_or_insert(Entry { by: blank, left: None }), tape);
+        }
+        if mints {
+            tape.fence(&mut memory.counters[resource]);
+        }
+    }
+}
+
+fn fold_sent(sent: &mut Sent, tape: &mut impl Tape) {
+    let mut number = *sent as u8;
+    tape.small(&mut number, 2);
+    *sent = match number {
+        1 => Sent::Twice,
+        2 => Sent::Again,
+        _ => Sent::Once,
+    };
 }
 
 fn fold_entry(entry: &mut Entry, tape: &mut impl Tape) {
@@ -328,6 +375,9 @@ fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
     unpack_head(head, message);
     let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
     tape.small(&mut message.age, age_bits);
+    if has_copies(setup) {
+        fold_sent(&mut message.sent, tape);
+    }
     match message.lane.direction {
         Direction::Request => fold_request(&mut message.body, tape),
         Direction::Reply => fold_reply(&mut message.body, tape),

@@ -27,7 +27,7 @@ impl World {
     /// An entry that nobody is left to release: its node, and the lock. Crashed clients are excused.
     pub fn stray(&self) -> Option<(u8, u8)> {
         for (node, state) in (0..).zip(&self.nodes) {
-            for (resource, entry) in (0..).zip(&state.entries) {
+            for (resource, entry) in (0..).zip(&state.memory.entries) {
                 let Some(entry) = entry else { continue };
                 let by = entry.by;
                 let current = self.current(by.client, by.slot).is_some_and(|c| c.is(by));
@@ -42,7 +42,7 @@ impl World {
     /// Whether the lock can be had: of every lock, a quorum of nodes has no entry.
     pub fn is_free(&self, setup: &Setup) -> bool {
         (0..setup.resources as usize).all(|resource| {
-            let empty = self.nodes.iter().filter(|n| n.entries[resource].is_none()).count();
+            let empty = self.nodes.iter().filter(|n| n.memory.entries[resource].is_none()).count();
             empty >= setup.policy.quorum as usize
         })
     }

@@ -1,4 +1,4 @@
-//! The lock servers: what one command does to the memory of one node.
+//! The lock servers: what one command does to the memory of one node, and what time does.
 
 use protocol::{Fence, Owner, Policy, Reply, Resource, Slot, Token, Verb};
 
@@ -42,14 +42,21 @@ pub struct Entry {
     pub left: Option<u8>,
 }
 
-/// A lock server.
+/// What a lock server remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct Memory {
     /// The entry of each lock.
     pub entries: [Option<Entry>; MAX_RESOURCES],
     /// The last fencing token of each lock.
     pub counters: [Fence; MAX_RESOURCES],
-    /// For how many ticks the server stays down.
+}
+
+/// A lock server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// What it remembers.
+    pub memory: Memory,
+    /// For how many ticks it stays down.
     pub down: u8,
 }
 
@@ -73,7 +80,7 @@ impl Served {
     }
 }
 
-impl Node {
+impl Memory {
     /// Carries out a command, in one go as Redis does.
     pub(crate) fn serve(
         &mut self,
@@ -129,6 +136,33 @@ impl Node {
         Reply::Minted(*counter)
     }
 
+    /// Whether there is an entry that comes to an end.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.entries.iter().flatten().any(|entry| entry.left.is_some())
+    }
+
+    /// Moves the clock by which entries expire forward.
+    pub(crate) fn pass_time(&mut self, ticks: u8, mut expired: impl FnMut(Resource, Acquisition)) {
+        for (index, slot) in (0..).zip(&mut self.entries) {
+            let Some(entry) = slot else { continue };
+            let Some(left) = &mut entry.left else { continue };
+            *left = left.saturating_sub(ticks);
+            if *left == 0 {
+                expired(Resource(index), entry.by);
+                *slot = None;
+            }
+        }
+    }
+
+    /// Moves it back.
+    pub(crate) fn turn_back(&mut self, ticks: u8) {
+        for left in self.entries.iter_mut().flatten().filter_map(|entry| entry.left.as_mut()) {
+            *left = left.saturating_add(ticks);
+        }
+    }
+}
+
+impl Node {
     /// Whether a restart would lose nothing.
     pub(crate) fn is_blank(&self) -> bool {
         *self == Self::default()

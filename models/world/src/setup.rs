@@ -24,8 +24,19 @@ pub enum Network {
 pub enum Persistence {
     /// Nothing.
     Nothing,
+    /// What it had when it last wrote its memory to disk, as it does from time to time.
+    EverySecond,
     /// Everything that it acknowledged.
     Always,
+}
+
+/// By which clock a lock server lets its entries expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Its wall clock, which somebody may set.
+    Wall,
+    /// A monotonic clock, which nobody sets.
+    Monotonic,
 }
 
 /// Which fencing tokens the resource accepts.
@@ -57,18 +68,37 @@ pub enum Fault {
     DropRequest,
     /// One reply is lost.
     DropReply,
+    /// One request is sent again by the client library.
+    Duplicate,
     /// One client ends.
     Crash,
     /// One lock server stops and comes back.
     Restart,
     /// The wall clock of one lock server moves.
     Jump,
+    /// One clock gains or loses one tick.
+    Drift,
+    /// One link is cut until it is healed.
+    Partition,
+    /// One key is dropped for want of memory.
+    Evict,
 }
 
 impl Fault {
     /// All kinds, in the documented order.
-    pub const ALL: [Self; 7] =
-        [Self::Pause, Self::Delay, Self::DropRequest, Self::DropReply, Self::Crash, Self::Restart, Self::Jump];
+    pub const ALL: [Self; 11] = [
+        Self::Pause,
+        Self::Delay,
+        Self::DropRequest,
+        Self::DropReply,
+        Self::Duplicate,
+        Self::Crash,
+        Self::Restart,
+        Self::Jump,
+        Self::Drift,
+        Self::Partition,
+        Self::Evict,
+    ];
 }
 
 /// How many units of each kind of fault there are.
@@ -109,10 +139,14 @@ pub struct Setup {
     pub network: Network,
     /// What a restart leaves.
     pub persistence: Persistence,
+    /// How often a server writes its memory to disk, if it does so from time to time.
+    pub fsync_every: Ticks,
     /// How long a restart takes.
     pub restart_delay: Ticks,
     /// By how much a wall clock jumps, forward or back.
     pub jump: Ticks,
+    /// By which clock entries expire.
+    pub expiry: Expiry,
     /// Whether a crashed client starts again, without memory.
     pub rejoin: bool,
     /// Which fencing tokens the resource accepts.

@@ -1,11 +1,14 @@
 //! The state of the world.
 
+use alloc::vec::Vec;
+
 use protocol::{Command, Config, Fence, Fencing, MAX_SLOTS, Resource, Slot, Ticks, Time, Token, Worker};
 use smallvec::SmallVec;
 
-use crate::message::{Body, Direction, Lane, Message};
-use crate::server::{Acquisition, Node};
-use crate::setup::{Budget, MAX_CLIENTS, Network, Setup};
+use crate::action::Process;
+use crate::message::{Body, Direction, Lane, Links, Message, Sent};
+use crate::server::{Acquisition, Memory, Node};
+use crate::setup::{Budget, Fault, MAX_CLIENTS, Network, Persistence, Setup};
 use crate::store::Account;
 
 /// Whether a client runs.
@@ -49,10 +52,16 @@ pub struct World {
     pub clients: SmallVec<[Client; 2]>,
     /// The lock servers.
     pub nodes: SmallVec<[Node; 3]>,
+    /// What each lock server has on disk. Empty where nothing depends on it.
+    pub saved: Vec<Memory>,
+    /// In how many ticks the servers next write their memory to disk; zero where nothing depends on it.
+    pub until_sync: u8,
     /// The accounts of the protected resource, one for each lock.
     pub accounts: SmallVec<[Account; 2]>,
     /// The messages under way, sorted by lane; in a lane, the oldest first.
     pub messages: SmallVec<[Message; 8]>,
+    /// The links that are cut.
+    pub cut: Links,
     /// The faults that are left.
     pub faults: Budget,
     /// What was wrong with the last step.
@@ -70,6 +79,7 @@ impl Clone for World {
         Self {
             clients: SmallVec::from_slice(&self.clients),
             nodes: SmallVec::from_slice(&self.nodes),
+            saved: self.saved.clone(),
             accounts: SmallVec::from_slice(&self.accounts),
             messages: SmallVec::from_slice(&self.messages),
             ..*self
@@ -87,9 +97,10 @@ impl World {
         }
         let mut node = Node::default();
         if setup.policy.fencing != Fencing::Nothing {
-            node.counters[..setup.resources as usize].fill(FIRST_TOKENS);
+            node.memory.counters[..setup.resources as usize].fill(FIRST_TOKENS);
         }
         world.nodes.resize(setup.policy.nodes as usize, node);
+        world.save(setup);
         world.accounts.resize(setup.resources as usize, Account::default());
         world
     }
@@ -124,18 +135,18 @@ impl World {
 
     /// Puts a message at its place in the canonical order.
     pub(crate) fn post(&mut self, setup: &Setup, message: Message) {
-        let unordered = setup.network == Network::Unordered;
-        let end = self.messages.partition_point(|m| {
-            m.lane < message.lane || (m.lane == message.lane && !(unordered && message.sorts_before(m)))
-        });
+        let rank = message.rank_in_lane(setup);
+        let end = self
+            .messages
+            .partition_point(|m| m.lane < message.lane || (m.lane == message.lane && rank >= m.rank_in_lane(setup)));
         self.messages.insert(end, message);
     }
 
     /// Brings lanes without an order into the canonical one, after messages have changed.
     pub(crate) fn sort_lanes(&mut self, setup: &Setup) {
         match setup.network {
-            Network::Fifo => {}
-            Network::Unordered => self.messages.sort_by_key(|a| a.sort_key()),
+            Network::Fifo if setup.faults.get(Fault::Duplicate) == 0 => {}
+            Network::Fifo | Network::Unordered => self.messages.sort_by_key(|m| (m.lane, m.rank_in_lane(setup))),
         }
     }
 
@@ -179,13 +190,33 @@ impl World {
 
     /// Visits the number of every acquisition that is named by an entry or a message.
     fn each_token(&mut self, mut visit: impl FnMut(u8, Slot, &mut u32)) {
-        for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
+        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
             visit(entry.by.client, entry.by.slot, &mut entry.by.token.0);
         }
         for message in &mut self.messages {
             if let Body::Request { command: Command::Lock { token, .. }, .. } = &mut message.body {
                 visit(message.lane.client, message.slot, &mut token.0);
             }
+        }
+    }
+
+    /// What the servers remember, and what they have on disk.
+    pub(crate) fn memories(&mut self) -> impl Iterator<Item = &mut Memory> {
+        self.nodes.iter_mut().map(|node| &mut node.memory).chain(&mut self.saved)
+    }
+
+    /// Whether a server may still come back with what it has on disk.
+    pub(crate) fn needs_disk(&self, setup: &Setup) -> bool {
+        setup.persistence == Persistence::EverySecond && self.faults.get(Fault::Restart) > 0
+    }
+
+    /// Lets every server write its memory to disk, if anything depends on it.
+    pub(crate) fn save(&mut self, setup: &Setup) {
+        self.saved.clear();
+        self.until_sync = 0;
+        if self.needs_disk(setup) {
+            self.saved.extend(self.nodes.iter().map(|node| node.memory));
+            self.until_sync = setup.fsync_every.0 as u8;
         }
     }
 
@@ -207,7 +238,7 @@ impl World {
     /// A counter that a restart has set back mints tokens that lie before all that were minted earlier. In a world that
     /// keeps tokens by rank nothing would lie between.
     pub(crate) fn make_room(&mut self, setup: &Setup, resource: Resource, node: u8) {
-        let next = self.nodes[node as usize].counters[resource.0 as usize].0 + 1;
+        let next = self.nodes[node as usize].memory.counters[resource.0 as usize].0 + 1;
         let mut taken = false;
         self.each_fence(setup, resource, |fence| taken |= fence.0 == next);
         if taken {
@@ -216,8 +247,8 @@ impl World {
     }
 
     fn each_fence(&mut self, setup: &Setup, resource: Resource, mut visit: impl FnMut(&mut Fence)) {
-        for node in &mut self.nodes {
-            visit(&mut node.counters[resource.0 as usize]);
+        for memory in self.memories() {
+            visit(&mut memory.counters[resource.0 as usize]);
         }
         visit(&mut self.accounts[resource.0 as usize].fence);
         for (client, locks) in self.clients.iter_mut().zip(&setup.clients) {
@@ -273,40 +304,55 @@ impl World {
         self.grants_in_use().chain(accepted).max().unwrap_or(0) + 1
     }
 
-    /// Moves every clock by one tick.
-    pub(crate) fn pass_time(&mut self, setup: &Setup, mut expired: impl FnMut(u8, Resource, Acquisition)) {
-        for client in &mut self.clients {
-            client.worker.rebase(Ticks(1));
+    /// Moves every clock by one tick, but that of a process that lags.
+    pub(crate) fn pass_time(
+        &mut self,
+        setup: &Setup,
+        lags: Option<Process>,
+        mut expired: impl FnMut(u8, Resource, Acquisition),
+    ) {
+        for (index, client) in (0..).zip(&mut self.clients) {
+            if lags != Some(Process::Client(index)) {
+                client.worker.rebase(Ticks(1));
+            }
         }
-        for (index, node) in (0..).zip(&mut self.nodes) {
-            node.down = node.down.saturating_sub(1);
-            node.pass_time(1, |resource, by| expired(index, resource, by));
+        for index in 0..self.nodes.len() as u8 {
+            self.nodes[index as usize].down = self.nodes[index as usize].down.saturating_sub(1);
+            if lags != Some(Process::Node(index)) {
+                self.advance(index, 1, |resource, by| expired(index, resource, by));
+            }
         }
         for message in &mut self.messages {
             message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
         }
         self.sort_lanes(setup);
+        self.sync(setup);
     }
-}
 
-impl Node {
-    /// Moves the server's wall clock forward.
-    pub(crate) fn pass_time(&mut self, ticks: u8, mut expired: impl FnMut(Resource, Acquisition)) {
-        for (index, slot) in (0..).zip(&mut self.entries) {
-            let Some(entry) = slot else { continue };
-            let Some(left) = &mut entry.left else { continue };
-            *left = left.saturating_sub(ticks);
-            if *left == 0 {
-                expired(Resource(index), entry.by);
-                *slot = None;
-            }
+    /// Moves the clock of one server forward. What it has on disk says when it expires, so it does so as well.
+    pub(crate) fn advance(&mut self, node: u8, ticks: u8, expired: impl FnMut(Resource, Acquisition)) {
+        self.nodes[node as usize].memory.pass_time(ticks, expired);
+        if let Some(saved) = self.saved.get_mut(node as usize) {
+            saved.pass_time(ticks, |_, _| {});
         }
     }
 
-    /// Moves the server's wall clock back.
-    pub(crate) fn turn_back(&mut self, ticks: u8) {
-        for left in self.entries.iter_mut().flatten().filter_map(|entry| entry.left.as_mut()) {
-            *left = left.saturating_add(ticks);
+    /// Moves it back.
+    pub(crate) fn turn_back(&mut self, node: u8, ticks: u8) {
+        self.nodes[node as usize].memory.turn_back(ticks);
+        if let Some(saved) = self.saved.get_mut(node as usize) {
+            saved.turn_back(ticks);
+        }
+    }
+
+    /// Brings the disks one tick closer to the moment at which the servers write to them.
+    fn sync(&mut self, setup: &Setup) {
+        if self.saved.is_empty() {
+            return;
+        }
+        self.until_sync -= 1;
+        if self.until_sync == 0 {
+            self.save(setup);
         }
     }
 }
@@ -339,12 +385,13 @@ impl Message {
         }
     }
 
-    fn sort_key(&self) -> (Lane, Slot, Body, u8, [bool; 3]) {
-        (self.lane, self.slot, self.body, self.age, [self.delayed, self.awaited, self.bereft])
+    fn sort_key(&self) -> SortKey {
+        (self.lane, self.slot, self.body, self.age, [self.delayed, self.awaited, self.bereft], self.sent)
     }
 
-    fn sorts_before(&self, other: &Self) -> bool {
-        self.sort_key() < other.sort_key()
+    /// Where a message stands in its lane. None: in the order in which it was sent, before all that have no order.
+    fn rank_in_lane(&self, setup: &Setup) -> Option<SortKey> {
+        (setup.network == Network::Unordered || self.is_copy()).then(|| self.sort_key())
     }
 
     /// Whether two messages differ in nothing but their name.
@@ -356,6 +403,9 @@ impl Message {
         self.lane.direction == Direction::Request
     }
 }
+
+/// All that tells two messages apart, but their names.
+type SortKey = (Lane, Slot, Body, u8, [bool; 3], Sent);
 
 /// A set of small numbers, and the rank of each in it.
 #[derive(Clone, Copy, Default)]

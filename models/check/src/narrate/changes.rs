@@ -24,14 +24,14 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
     }
     for (index, (old, new)) in (0..).zip(before.nodes.iter().zip(&after.nodes)) {
         for resource in 0..telling.model.setup().resources {
-            let (was, is) = (old.entries[usize::from(resource)], new.entries[usize::from(resource)]);
+            let (was, is) = (old.memory.entries[usize::from(resource)], new.memory.entries[usize::from(resource)]);
             // That time runs out is no change worth telling, until it has run out.
-            if action == Action::Tick && was.map(|e| e.by) == is.map(|e| e.by) {
+            if is_passing(action) && was.map(|e| e.by) == is.map(|e| e.by) {
                 continue;
             }
             let field = telling.words.lock(Resource(resource)).to_owned();
             note(telling.words.site(Site::Node(index)), field, telling.words.entry(was), telling.words.entry(is));
-            let counters = (old.counters[usize::from(resource)], new.counters[usize::from(resource)]);
+            let counters = (old.memory.counters[usize::from(resource)], new.memory.counters[usize::from(resource)]);
             let field = format!("{}:token", telling.words.lock(Resource(resource)));
             note(telling.words.site(Site::Node(index)), field, counters.0.0.to_string(), counters.1.0.to_string());
         }
@@ -46,6 +46,11 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         note(telling.words.site(Site::Store), "greatest token".to_owned(), token(old.fence), token(new.fence));
     }
     list
+}
+
+/// Whether all that the action does to most entries is to bring their end closer.
+fn is_passing(action: Action) -> bool {
+    matches!(action, Action::Tick | Action::Lag(_))
 }
 
 impl Telling<'_> {

@@ -2,7 +2,7 @@
 
 use protocol::{Command, Notice, Standing, Time, Verb};
 use trace::{Fate, Hop};
-use world::{Action, Direction, Event, Lane, Site, World};
+use world::{Action, Direction, Event, Expiry, Lane, Link, Persistence, Site, World};
 
 use super::Telling;
 use super::words::Words;
@@ -18,21 +18,44 @@ pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
         Action::Tick => format!("a tick passes{}", telling.endings()),
         Action::Resume(c) => format!("{} goes on, as if nothing had happened", client(c)),
         Action::Rejoin(c) => format!("{} starts again, without memory", client(c)),
+        Action::Heal(link) => format!("the link between {} is healed", telling.ends(link)),
         Action::Pause(c) => format!("{} stops, without knowing it: a long pause", client(c)),
         Action::Delay(lane, _) => format!("{} is held up on its way {}", telling.cargo(), telling.route(lane)),
         Action::Drop(lane, _) => format!("{} is lost on its way {}", telling.cargo(), telling.route(lane)),
+        Action::Duplicate(lane, _) => {
+            format!("the client library sends {} again {}", telling.cargo(), telling.route(lane))
+        }
         Action::Crash(c) => format!("{} crashes", client(c)),
         Action::Restart(n) => format!("{} restarts{}", node(n), telling.memory(n)),
         Action::JumpForward(n) => {
             format!(
-                "the wall clock of {} jumps {} ticks ahead{}",
+                "the wall clock of {} jumps {} ticks ahead{}{}",
                 node(n),
                 telling.model.setup().jump.0,
+                telling.unmoved(),
                 telling.endings()
             )
         }
         Action::JumpBack(n) => {
-            format!("the wall clock of {} jumps {} ticks back", node(n), telling.model.setup().jump.0)
+            let (jump, unmoved) = (telling.model.setup().jump.0, telling.unmoved());
+            format!("the wall clock of {} jumps {jump} ticks back{unmoved}", node(n))
+        }
+        Action::Gain(p) => {
+            format!("the clock of {} gains a tick{}", telling.words.process_name(p), telling.endings())
+        }
+        Action::Lag(p) => {
+            let whose = telling.words.process_name(p);
+            format!("a tick passes that the clock of {whose} does not see{}", telling.endings())
+        }
+        Action::Cut(link) => format!("the link between {} is cut", telling.ends(link)),
+        Action::Evict(n, key) => {
+            let owner = telling.before.nodes[usize::from(n)].memory.entries[usize::from(key.0)];
+            let entry = owner.map_or_else(|| "an entry".to_owned(), |entry| telling.words.owner(entry.by));
+            format!("{} runs out of memory and drops {entry}", node(n))
+        }
+        Action::EvictCounter(n, key) => {
+            let lock = telling.words.lock(key);
+            format!("{} runs out of memory and drops the counter {lock}:token", node(n))
         }
     }
 }
@@ -51,6 +74,7 @@ pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
             Event::Sent { tag, .. } => (tag, Fate::Sent),
             Event::Lost { tag } => (tag, Fate::Lost),
             Event::Delayed { tag } => (tag, Fate::Delayed),
+            Event::Duplicated { copy, .. } => (copy, Fate::Sent),
             Event::Ignored { tag } => (tag, Fate::Ignored),
             Event::Served { tag, answer, .. } => {
                 hops.extend(hop(tag, Fate::Delivered));
@@ -167,7 +191,7 @@ impl Telling<'_> {
         let locks = self.world.clients[usize::from(client)].worker.locks();
         match locks.standing(&config, Time(0)) {
             Standing::Holding { until: Some(until), .. } => {
-                let end = self.ticks + i64::from(until.before(setup.policy.margin).0);
+                let end = self.clock_of(client) + i64::from(until.before(setup.policy.margin).0);
                 format!(" until tick {end}")
             }
             Standing::Holding { until: None, .. } | Standing::Free | Standing::Seeking | Standing::Leaving => {
@@ -235,7 +259,9 @@ impl Telling<'_> {
     /// The message that a fault befell.
     fn cargo(&self) -> String {
         let tag = self.events.iter().find_map(|event| {
-            let (Event::Lost { tag } | Event::Delayed { tag }) = *event else { return None };
+            let (Event::Lost { tag } | Event::Delayed { tag } | Event::Duplicated { tag, .. }) = *event else {
+                return None;
+            };
             Some(tag)
         });
         tag.map_or_else(
@@ -257,9 +283,27 @@ impl Telling<'_> {
         }
     }
 
-    fn memory(&self, node: u8) -> String {
-        let (before, after) = (&self.before.nodes[usize::from(node)], &self.world.nodes[usize::from(node)]);
-        let forgot = before.entries != after.entries;
-        if forgot { ", and has forgotten everything".to_owned() } else { String::new() }
+    /// The two ends of a link.
+    fn ends(&self, link: Link) -> String {
+        format!("client {} and {}", Words::client(link.client), self.words.site_name(link.site))
+    }
+
+    /// What a jump of the wall clock does not move.
+    fn unmoved(&self) -> &'static str {
+        match self.model.setup().expiry {
+            Expiry::Wall => "",
+            Expiry::Monotonic => ", but its entries expire by another clock",
+        }
+    }
+
+    fn memory(&self, node: u8) -> &'static str {
+        let memory = |world: &World| world.nodes[usize::from(node)].memory;
+        if memory(&self.before) == memory(&self.world) {
+            return "";
+        }
+        match self.model.setup().persistence {
+            Persistence::Nothing | Persistence::Always => ", and has forgotten everything",
+            Persistence::EverySecond => ", and remembers what it had last written to disk",
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The names of things, and how commands and answers are written.
 
 use protocol::{Command, Fence, Owner, Reply, Resource, Slot, Token, Verb};
-use world::{Acquisition, Entry, Setup, Site};
+use world::{Acquisition, Entry, Process, Setup, Site};
 
 use super::ledger::Ledger;
 use crate::scenario::Scenario;
@@ -51,6 +51,22 @@ impl Words {
             Site::Node(_) if self.nodes == 1 => "redis".to_owned(),
             Site::Node(node) => format!("node {}", node + 1),
             Site::Store => "the resource".to_owned(),
+        }
+    }
+
+    /// The id of a process with a clock.
+    pub(crate) fn process(&self, process: Process) -> String {
+        match process {
+            Process::Client(client) => Self::client(client),
+            Process::Node(node) => self.site(Site::Node(node)),
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn process_name(&self, process: Process) -> String {
+        match process {
+            Process::Client(client) => format!("client {}", Self::client(client)),
+            Process::Node(node) => self.site_name(Site::Node(node)),
         }
     }
 

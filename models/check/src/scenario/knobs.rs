@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, MAX_NODES, Order, Owner, RefusedRenewal, Release, ReleaseTo,
     Renewal, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Compare, MAX_CLIENTS, Network, Persistence};
+use world::{Compare, Expiry, MAX_CLIENTS, Network, Persistence};
 
 use super::form::{Form, Given, Latency, MAX_TICKS, Quorum, Resources, Value};
 use super::names::{GrainChoice, Named, RetryKind};
@@ -274,11 +274,15 @@ knobs! {
         network: Network = Network::Fifo, Form::Words(Network::WORDS);
         /// What a lock server remembers over a restart.
         persistence: Persistence = Persistence::Nothing, Form::Words(Persistence::WORDS);
+        /// How often a server writes its memory to disk, with `persistence` \"every-second\".
+        fsync_every: Ticks = Ticks(1), Form::ticks(1);
         /// How long a restarted server is down.
         restart_delay: Ticks = Ticks(0), Form::ticks(0);
         /// By how many ticks a wall clock jumps, forward or back.
         /// If it is not stated: by the ttl, or by one tick without a ttl.
         jump: Option<Ticks> = None, Form::ticks(1), unless stated Settings::jump;
+        /// By which clock the entries of a lock server expire.
+        expiry: Expiry = Expiry::Wall, Form::Words(Expiry::WORDS);
         /// Whether a crashed client starts again, without memory.
         rejoin: bool = false, Form::Flag;
         /// How much happens in one step.

@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, Order, Owner, RefusedRenewal, Release, ReleaseTo, Renewal,
     TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Compare, Fault, Network, Persistence};
+use world::{Compare, Expiry, Fault, Network, Persistence};
 
 /// A word of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,13 @@ names! {
     }
     Persistence {
         Nothing = "none", "A restarted server remembers nothing.";
+        EverySecond = "every-second",
+            "A restarted server remembers what it had when it last wrote to disk, every `fsync_every` ticks.";
         Always = "always", "A restarted server remembers everything that it acknowledged.";
+    }
+    Expiry {
+        Wall = "wall", "Entries expire by the wall clock of their server, which can jump.";
+        Monotonic = "monotonic", "Entries expire by a clock that nobody can set.";
     }
     GrainChoice {
         Auto = "auto", "An exchange is one step where nothing can fall between a request and its reply.";
@@ -202,9 +208,13 @@ names! {
         Delay = "delay", "One message may stay under way beyond its bound.";
         DropRequest = "drop-request", "One request is lost.";
         DropReply = "drop-reply", "One reply is lost.";
+        Duplicate = "duplicate", "One request is sent again by the client library.";
         Crash = "crash", "One client ends; with `rejoin` it starts again without memory.";
         Restart = "restart", "One lock server stops and comes back with what it kept.";
         Jump = "jump", "The wall clock of one lock server moves by `jump` ticks.";
+        Drift = "drift", "The clock of one client or lock server gains or loses one tick.";
+        Partition = "partition", "The link between one client and one server is cut until it is healed.";
+        Evict = "evict", "One lock server drops one key for want of memory.";
     }
 }
 

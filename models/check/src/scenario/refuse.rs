@@ -9,6 +9,7 @@ use super::error::{Problem, ScenarioError};
 use super::expect::{Property, Verdict, Witness};
 use super::knobs::{KNOBS, Knob, Settings};
 use super::names::{GrainChoice, Named, RetryKind};
+use super::resolve::spares_exchanges;
 use super::{Quorum, Scenario, write};
 
 /// A combination that is refused.
@@ -135,11 +136,30 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         id: "counter-forgotten-twice",
-        reason: "tokens that are minted after each of two restarts can be equal, and the search only keeps their order",
-        instead: "set faults.restart to 1, or persistence to \"always\"",
+        reason: "tokens that are minted each time that the counter was forgotten can be equal, and the search only keeps their order",
+        instead: "let it be forgotten once: by a restart (with persistence \"none\") or by an eviction",
         clash: |s| {
-            let forgets = fences(&s.settings) && s.settings.persistence == Persistence::Nothing;
-            clash(forgets && s.faults.get(Fault::Restart) > 1, &["faults.restart", "fencing", "persistence"])
+            let restarts = match s.settings.persistence {
+                Persistence::Nothing => s.faults.get(Fault::Restart),
+                Persistence::EverySecond | Persistence::Always => 0,
+            };
+            let evictions = s.faults.get(Fault::Evict);
+            let mut keys = vec!["faults.restart", "faults.evict", "fencing", "persistence"];
+            keys.retain(|key| match *key {
+                "faults.restart" | "persistence" => restarts > 0,
+                "faults.evict" => evictions > 0,
+                _ => true,
+            });
+            clash(fences(&s.settings) && restarts + evictions > 1, &keys)
+        },
+    },
+    Rule {
+        id: "counter-set-back",
+        reason: "a counter that comes back as it was a while ago mints tokens a second time, and the search only keeps their order",
+        instead: "set persistence to \"none\" or \"always\", or fencing to \"none\"",
+        clash: |s| {
+            let is_set_back = s.settings.persistence == Persistence::EverySecond && s.faults.get(Fault::Restart) > 0;
+            clash(fences(&s.settings) && is_set_back, &["persistence", "fencing", "faults.restart"])
         },
     },
     Rule {
@@ -156,7 +176,7 @@ pub static RULES: &[Rule] = &[
         reason: "without a lock there is no lock server to which this fault could happen",
         instead: "leave the fault out, or set acquire to another value than \"unlocked\"",
         clash: |s| {
-            let fault = [Fault::Restart, Fault::Jump].into_iter().find(|f| s.faults.get(*f) > 0)?;
+            let fault = [Fault::Restart, Fault::Jump, Fault::Evict].into_iter().find(|f| s.faults.get(*f) > 0)?;
             clash(is_unlocked(&s.settings), &[&format!("faults.{}", fault.name()), "acquire"])
         },
     },
@@ -169,9 +189,9 @@ pub static RULES: &[Rule] = &[
     Rule {
         id: "exchange-with-fault",
         reason: "request and reply cannot be one step where this fault could fall between them",
-        instead: "set grain to \"auto\", or leave the fault out (only \"jump\" allows this grain)",
+        instead: "set grain to \"auto\", or leave the fault out (only \"jump\" and \"evict\" allow this grain)",
         clash: |s| {
-            let fault = s.faults.kinds().find(|f| *f != Fault::Jump)?;
+            let fault = s.faults.kinds().find(|f| !spares_exchanges(*f))?;
             clash(is_exchange(s), &["grain", &format!("faults.{}", fault.name())])
         },
     },

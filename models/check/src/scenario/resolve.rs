@@ -23,8 +23,10 @@ impl Scenario {
             latency_greatest: settings.latency.greatest,
             network: settings.network,
             persistence: settings.persistence,
+            fsync_every: settings.fsync_every,
             restart_delay: settings.restart_delay,
             jump: settings.jump(),
+            expiry: settings.expiry,
             rejoin: settings.rejoin,
             compare: settings.compare,
             grain: self.grain(),
@@ -34,8 +36,7 @@ impl Scenario {
 
     /// The grain that counts: an exchange is one step only where nothing can fall between a request and its reply.
     pub fn grain(&self) -> Grain {
-        let is_undisturbed =
-            self.settings.latency.greatest == Ticks(0) && self.faults.kinds().all(|f| f == Fault::Jump);
+        let is_undisturbed = self.settings.latency.greatest == Ticks(0) && self.faults.kinds().all(spares_exchanges);
         match self.settings.grain {
             GrainChoice::Message => Grain::Message,
             GrainChoice::Exchange => Grain::Exchange,
@@ -57,6 +58,23 @@ impl Scenario {
         };
         let place = self.places.of(&["resources".to_owned()]);
         ScenarioError { place, about: "world.resources".to_owned(), problem }.into()
+    }
+}
+
+/// Whether a fault befalls neither messages nor clients, so that it makes no difference whether it falls between a
+/// request and its reply or after them.
+pub(super) fn spares_exchanges(fault: Fault) -> bool {
+    match fault {
+        Fault::Jump | Fault::Evict => true,
+        Fault::Pause
+        | Fault::Delay
+        | Fault::DropRequest
+        | Fault::DropReply
+        | Fault::Duplicate
+        | Fault::Crash
+        | Fault::Restart
+        | Fault::Drift
+        | Fault::Partition => false,
     }
 }
 

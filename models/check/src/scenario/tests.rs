@@ -107,6 +107,8 @@ fn sorted_locks_are_sorted_by_name() -> Result<(), ScenarioErrors> {
 fn an_exchange_is_one_step_only_where_nothing_can_fall_into_it() {
     assert_eq!(good("").grain(), Grain::Exchange);
     assert_eq!(good("faults.jump = 1").grain(), Grain::Exchange);
+    assert_eq!(good("faults.jump = 1\nfaults.evict = 1").grain(), Grain::Exchange);
+    assert_eq!(good("faults.drift = 1").grain(), Grain::Message);
     assert_eq!(good("faults.pause = 1").grain(), Grain::Message);
     assert_eq!(good("world.latency = 1").grain(), Grain::Message);
     assert_eq!(good("world.grain = \"message\"").grain(), Grain::Message);
@@ -272,7 +274,7 @@ fn the_command_line_can_be_wrong() {
     --set: unknown knob tll
       help: did you mean ttl?
     --set: unknown knob zebra
-      help: the knobs are acquire, owner, release, release_to, ttl, quorum, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, restart_delay, jump, rejoin, grain
+      help: the knobs are acquire, owner, release, release_to, ttl, quorum, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, jump, expiry, rejoin, grain
     --set: unknown knob pause
       help: faults are set by --faults pause=1
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found 0
@@ -331,6 +333,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("fencing-unlocked", "[lock]\nacquire = \"unlocked\"\nfencing = \"incr-before\""),
     ("fencing-many-nodes", "[lock]\nfencing = \"with-grant\"\n[world]\nnodes = 3"),
     ("counter-forgotten-twice", "[lock]\nfencing = \"with-grant\"\n[faults]\nrestart = 2"),
+    (
+        "counter-set-back",
+        "[lock]\nfencing = \"with-grant\"\n[world]\npersistence = \"every-second\"\n[faults]\nrestart = 1",
+    ),
     ("check-without-fencing", "[resource]\ncheck = \"on-write\""),
     ("server-fault-unlocked", "[lock]\nacquire = \"unlocked\"\n[faults]\njump = 1"),
     ("exchange-with-latency", "[world]\nlatency = 1\ngrain = \"exchange\""),

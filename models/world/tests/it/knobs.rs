@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
     Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Setup};
 
 /// Two clients that take the one lock x on one server for three ticks, make one update each, and no fault.
 const BASE: Policy = Policy {
@@ -48,8 +48,10 @@ pub(crate) fn setup<'a>(lines: impl Iterator<Item = &'a str>) -> Setup {
         latency_greatest: Ticks(0),
         network: Network::Fifo,
         persistence: Persistence::Nothing,
+        fsync_every: Ticks(1),
         restart_delay: Ticks(0),
         jump: Ticks(1),
+        expiry: Expiry::Wall,
         rejoin: false,
         compare: Compare::GreaterOrEqual,
         grain: Grain::Message,
@@ -117,6 +119,9 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
             setup.latency_greatest = Ticks(number(knob, &[*greatest]).into());
         }
         ("network", ["unordered"]) => setup.network = Network::Unordered,
+        ("persistence", ["every-second"]) => setup.persistence = Persistence::EverySecond,
+        ("fsync-every", _) => setup.fsync_every = ticks(),
+        ("expiry", ["monotonic"]) => setup.expiry = Expiry::Monotonic,
         ("persistence", ["always"]) => setup.persistence = Persistence::Always,
         ("restart-delay", _) => setup.restart_delay = ticks(),
         ("jump-by", _) => setup.jump = ticks(),
@@ -127,9 +132,13 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("delay", _) => setup.faults.set(Fault::Delay, count()),
         ("drop-request", _) => setup.faults.set(Fault::DropRequest, count()),
         ("drop-reply", _) => setup.faults.set(Fault::DropReply, count()),
+        ("duplicate", _) => setup.faults.set(Fault::Duplicate, count()),
         ("crash", _) => setup.faults.set(Fault::Crash, count()),
         ("restart", _) => setup.faults.set(Fault::Restart, count()),
         ("jump", _) => setup.faults.set(Fault::Jump, count()),
+        ("drift", _) => setup.faults.set(Fault::Drift, count()),
+        ("partition", _) => setup.faults.set(Fault::Partition, count()),
+        ("evict", _) => setup.faults.set(Fault::Evict, count()),
         _ => panic!("no transcript knows the knob {knob} with {values:?}"),
     }
 }

@@ -31,7 +31,8 @@ fn parts(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
     let nameless = |message: &Message| Message { tag: 0, ..*message };
     let messages: Vec<_> = world.messages.iter().map(nameless).collect();
     let clients: Vec<_> = world.clients.iter().map(|c| (c.running, c.grants, c.worker.updates_left())).collect();
-    (clients, world.nodes.clone(), world.accounts.clone(), messages, world.faults, world.flags)
+    let rest = (world.saved.clone(), world.until_sync, world.cut, world.faults, world.flags);
+    (clients, world.nodes.clone(), world.accounts.clone(), messages, rest)
 }
 
 fn canonical(world: &World, setup: &Setup) -> World {
@@ -243,7 +244,7 @@ proptest! {
         walk(&bytes, |setup, _, _, next| {
             prop_assert!(next.messages.is_sorted_by_key(|m| m.lane));
             if setup.network == world::Network::Unordered {
-                let key = |m: &Message| (m.lane, m.slot, m.body, m.age, m.delayed, m.awaited, m.bereft);
+                let key = |m: &Message| (m.lane, m.slot, m.body, m.age, [m.delayed, m.awaited, m.bereft], m.sent);
                 prop_assert!(next.messages.is_sorted_by_key(key), "{:?}", next.messages);
             }
             Ok(())

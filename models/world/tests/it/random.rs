@@ -6,7 +6,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
     Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Setup};
 
 /// Decisions that are drawn from a list of bytes; when it is used up, the first choice.
 pub(crate) struct Dice<'a>(slice::Iter<'a, u8>);
@@ -55,12 +55,13 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
     let mut faults = Budget::default();
     for fault in Fault::ALL {
         let units = dice.pick(&[0, 1, 0, 2]);
-        if !(matches!(fault, Fault::Restart | Fault::Jump) && policy.acquire == Acquire::Unlocked) {
+        if !(matches!(fault, Fault::Restart | Fault::Jump | Fault::Evict) && policy.acquire == Acquire::Unlocked) {
             faults.set(fault, units);
         }
     }
-    let mut jump_only = Budget::default();
-    jump_only.set(Fault::Jump, faults.get(Fault::Jump));
+    let mut undisturbed = Budget::default();
+    undisturbed.set(Fault::Jump, faults.get(Fault::Jump));
+    undisturbed.set(Fault::Evict, faults.get(Fault::Evict));
     let grain = dice.pick(&[Grain::Message, Grain::Message, Grain::Message, Grain::Exchange]);
     let is_exchange = grain == Grain::Exchange;
     Setup {
@@ -70,13 +71,15 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
         latency_least: if is_exchange { Ticks(0) } else { latency_least },
         latency_greatest: if is_exchange { Ticks(0) } else { latency_greatest },
         network: dice.pick(&[Network::Fifo, Network::Unordered]),
-        persistence: dice.pick(&[Persistence::Nothing, Persistence::Always]),
+        persistence: dice.pick(&[Persistence::Nothing, Persistence::EverySecond, Persistence::Always]),
+        fsync_every: dice.ticks(1, 3),
         restart_delay: dice.ticks(0, 2),
         jump: dice.ticks(1, 4),
+        expiry: dice.pick(&[Expiry::Wall, Expiry::Wall, Expiry::Monotonic]),
         rejoin: dice.pick(&[true, false]),
         compare: dice.pick(&[Compare::GreaterOrEqual, Compare::Greater]),
         grain,
-        faults: if is_exchange { jump_only } else { faults },
+        faults: if is_exchange { undisturbed } else { faults },
     }
 }
 
