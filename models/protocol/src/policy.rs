@@ -263,6 +263,8 @@ pub struct Policy {
     pub refused_renewal: RefusedRenewal,
     /// What an answer does that comes after the lapse.
     pub late_answer: LateAnswer,
+    /// By how many replicas of its server a grant or a renewal has to be acknowledged before it counts.
+    pub acknowledged: u8,
     /// Where the fencing token comes from.
     pub fencing: Fencing,
     /// When to try again.

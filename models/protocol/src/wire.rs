@@ -25,6 +25,8 @@ pub enum Verb {
     CompareAndDelete,
     /// `INCR key:fence`.
     Incr,
+    /// `WAIT`: answered as soon as enough replicas have what the server has.
+    Wait,
 }
 
 /// A request.

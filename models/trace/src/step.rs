@@ -92,6 +92,8 @@ pub enum StepKind {
     Rejoin,
     /// A link that was cut carries messages again.
     Heal,
+    /// A replica catches up with its master.
+    Replicate,
     /// A fault strikes.
     Fault,
 }

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use protocol::{Fence, Fencing, Resource, Ticks, Time};
+use protocol::{Command, Fence, Fencing, Resource, Ticks, Time, Verb};
 
-use crate::message::{Direction, Lane, Link, Message, Sent, Site};
-use crate::server::Node;
+use crate::message::{Body, Direction, Lane, Link, Message, Sent, Site};
+use crate::server::{Memory, Node, Replica};
 use crate::setup::{Fault, Grain, Network, Persistence, Setup};
 use crate::world::{Running, World};
 
@@ -38,6 +38,8 @@ pub enum Action {
     Rejoin(u8),
     /// A link that was cut carries messages again.
     Heal(Link),
+    /// A replica catches up with its master.
+    Replicate(u8),
     /// A client stops until it is resumed.
     Pause(u8),
     /// A message may stay under way beyond its bound.
@@ -60,6 +62,8 @@ pub enum Action {
     Lag(Process),
     /// A link carries no messages until it is healed.
     Cut(Link),
+    /// The master is lost, and a replica takes its place.
+    Failover(u8),
     /// A lock server drops the entry of a lock.
     Evict(u8, Resource),
     /// A lock server drops the counter of a lock's fencing tokens.
@@ -71,7 +75,7 @@ impl Action {
     pub fn fault(self) -> Option<Fault> {
         match self {
             Self::Start(_) | Self::Wake(_) | Self::Deliver(..) | Self::Tick | Self::Resume(_) | Self::Rejoin(_) => None,
-            Self::Heal(_) => None,
+            Self::Heal(_) | Self::Replicate(_) => None,
             Self::Pause(_) => Some(Fault::Pause),
             Self::Delay(..) => Some(Fault::Delay),
             Self::Drop(Lane { direction: Direction::Request, .. }, _) => Some(Fault::DropRequest),
@@ -82,6 +86,7 @@ impl Action {
             Self::JumpForward(_) | Self::JumpBack(_) => Some(Fault::Jump),
             Self::Gain(_) | Self::Lag(_) => Some(Fault::Drift),
             Self::Cut(_) => Some(Fault::Partition),
+            Self::Failover(_) => Some(Fault::Failover),
             Self::Evict(..) | Self::EvictCounter(..) => Some(Fault::Evict),
         }
     }
@@ -97,6 +102,7 @@ impl World {
         }
         self.returns(setup, out);
         out.extend(self.cut.iter().map(Action::Heal));
+        self.catch_ups(out);
         self.pauses(setup, out);
         if self.faults.get(Fault::Delay) > 0 {
             // Before its bound a message is free to stay under way as it is.
@@ -114,6 +120,10 @@ impl World {
         self.server_faults(setup, out);
         self.drifts(setup, out);
         self.cuts(setup, out);
+        if self.faults.get(Fault::Failover) > 0 {
+            let fit = self.distinct_replicas().filter(|(_, replica)| !self.is_outdone(replica));
+            out.extend(fit.map(|(index, _)| Action::Failover(index)));
+        }
         self.evictions(setup, out);
     }
 
@@ -132,7 +142,7 @@ impl World {
     }
 
     fn arrivals(&self, setup: &Setup, out: &mut Vec<Action>) {
-        let ripe = |m: &Message| u32::from(m.age) >= setup.latency_least.0 && self.can_receive(m);
+        let ripe = |m: &Message| u32::from(m.age) >= setup.latency_least.0 && self.can_receive(setup, m);
         self.each_movable(setup, ripe, |lane, at| out.push(Action::Deliver(lane, at)));
     }
 
@@ -241,6 +251,26 @@ impl World {
         self.each_movable(setup, |m| self.is_overdue(setup, m), cut);
     }
 
+    /// The replicas; of those that remember the same, the first.
+    fn distinct_replicas(&self) -> impl Iterator<Item = (u8, &Replica)> {
+        let is_first = |(index, replica): &(u8, &Replica)| {
+            self.replicas[..*index as usize].iter().all(|other| other.memory != replica.memory)
+        };
+        (0..).zip(&self.replicas).filter(is_first)
+    }
+
+    /// Whether a replica is passed over, because another one has heard more of the master.
+    fn is_outdone(&self, replica: &Replica) -> bool {
+        self.replicas.iter().any(|other| other.is_newest && other.memory != replica.memory)
+    }
+
+    /// A replica may catch up at any moment: it is told of what the master did, but nobody waits for it to hear.
+    fn catch_ups(&self, out: &mut Vec<Action>) {
+        let Some(master) = self.nodes.first().filter(|node| node.down == 0) else { return };
+        let behind = self.distinct_replicas().filter(|(_, replica)| replica.memory != master.memory);
+        out.extend(behind.map(|(index, _)| Action::Replicate(index)));
+    }
+
     fn evictions(&self, setup: &Setup, out: &mut Vec<Action>) {
         if self.faults.get(Fault::Evict) == 0 {
             return;
@@ -265,14 +295,27 @@ impl World {
     }
 
     /// Whether the message's link carries messages, and the far end takes them in.
-    fn can_receive(&self, message: &Message) -> bool {
+    fn can_receive(&self, setup: &Setup, message: &Message) -> bool {
         if self.cut.contains(message.lane.link()) {
             return false;
         }
         match message.lane.direction {
-            Direction::Request => true,
+            Direction::Request => self.is_answerable(setup, message),
             Direction::Reply => self.clients[message.lane.client as usize].running == Running::Yes,
         }
+    }
+
+    /// Whether the server would answer a request: a `WAIT` only when enough replicas have the entry that it has. When
+    /// nobody waits for the answer any more, the time of the `WAIT` itself is over as well.
+    fn is_answerable(&self, setup: &Setup, message: &Message) -> bool {
+        let Body::Request { command: Command::Lock { resource, verb: Verb::Wait, .. }, .. } = message.body else {
+            return true;
+        };
+        let entry = |memory: &Memory| memory.entries[resource.0 as usize];
+        let has_it =
+            |replica: &&Replica| self.nodes.first().is_some_and(|n| entry(&n.memory) == entry(&replica.memory));
+        let count = self.replicas.iter().filter(has_it).count();
+        !message.awaited || count >= setup.policy.acknowledged.into()
     }
 
     /// A tick waits for everything that has to happen before it: that is what it means that the timing holds.
@@ -294,7 +337,7 @@ impl World {
 
     /// Whether a message has to arrive before time can pass.
     fn is_overdue(&self, setup: &Setup, message: &Message) -> bool {
-        !message.delayed && u32::from(message.age) >= setup.latency_greatest.0 && self.can_receive(message)
+        !message.delayed && u32::from(message.age) >= setup.latency_greatest.0 && self.can_receive(setup, message)
     }
 
     /// Calls `each` for every message that can move by itself and that `admits` takes: on a first-in-first-out lane

@@ -208,6 +208,6 @@ impl Observer for Witnesses {
 fn renews(verb: Verb) -> bool {
     match verb {
         Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend => true,
-        Verb::SetNxPx | Verb::Setnx | Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Incr => false,
+        Verb::SetNxPx | Verb::Setnx | Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Incr | Verb::Wait => false,
     }
 }

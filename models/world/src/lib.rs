@@ -26,7 +26,7 @@ pub use action::{Action, Process};
 pub use event::{Event, Observer, Witness, Witnesses, fault_bit};
 pub use message::{Body, Direction, Lane, Link, Links, Message, Sent, Site};
 pub use pack::Packed;
-pub use server::{Acquisition, Entry, Memory, Node};
+pub use server::{Acquisition, Entry, Memory, Node, Replica};
 pub use setup::*;
 pub use store::{Account, CURRENT, OUTDATED, WRITTEN};
 pub use world::{Client, Flags, Running, World};

@@ -186,7 +186,8 @@ pub(crate) fn releases(verb: Verb) -> bool {
         | Verb::SetPx
         | Verb::Pexpire
         | Verb::CompareAndExtend
-        | Verb::Incr => false,
+        | Verb::Incr
+        | Verb::Wait => false,
     }
 }
 
@@ -201,6 +202,7 @@ pub(crate) fn acquires(verb: Verb) -> bool {
         | Verb::Incr
         | Verb::Get
         | Verb::Del
-        | Verb::CompareAndDelete => false,
+        | Verb::CompareAndDelete
+        | Verb::Wait => false,
     }
 }

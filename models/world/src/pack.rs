@@ -6,7 +6,7 @@ use protocol::{Command, Fence, Nodes, Reply, Resource, Seen, Slot, Tape, Time, T
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message, Sent, Site};
-use crate::server::{Acquisition, Entry, Memory};
+use crate::server::{Acquisition, Entry, Memory, Replica};
 use crate::setup::{Fault, Setup};
 use crate::world::{Running, World};
 
@@ -288,6 +288,13 @@ impl World {
             }
         }
         self.fold_disks(setup, tape);
+        self.replicas.resize(self.replicas_left(setup), Replica::default());
+        for replica in &mut self.replicas {
+            fold_memory(&mut replica.memory, setup, tape);
+            if Self::ranks_replicas(setup) {
+                tape.flag(&mut replica.is_newest);
+            }
+        }
         if setup.faults.get(Fault::Partition) > 0 {
             tape.number(&mut self.cut.0, LINK_BITS);
         }
@@ -467,7 +474,7 @@ fn blank_reply(tag: u8) -> Reply {
 }
 
 /// The verbs by their number on the tape.
-const VERBS: [Verb; 10] = [
+const VERBS: [Verb; 11] = [
     Verb::SetNxPx,
     Verb::Setnx,
     Verb::SetXxPx,
@@ -478,7 +485,13 @@ const VERBS: [Verb; 10] = [
     Verb::Del,
     Verb::CompareAndDelete,
     Verb::Incr,
+    Verb::Wait,
 ];
+
+/// The numbers of the other commands, after those of the verbs.
+const READ: u8 = VERBS.len() as u8;
+const CHECK: u8 = READ + 1;
+const WRITE: u8 = READ + 2;
 
 fn fold_request(body: &mut Body, tape: &mut impl Tape) {
     let blank = Command::Read { account: Resource(0), fence: None };
@@ -517,18 +530,18 @@ fn fold_request(body: &mut Body, tape: &mut impl Tape) {
 fn command_tag(command: &Command) -> u8 {
     match command {
         Command::Lock { verb, .. } => *verb as u8,
-        Command::Read { .. } => 10,
-        Command::Check { .. } => 11,
-        Command::Write { .. } => 12,
+        Command::Read { .. } => READ,
+        Command::Check { .. } => CHECK,
+        Command::Write { .. } => WRITE,
     }
 }
 
 fn blank_command(tag: u8) -> Command {
     let account = Resource(0);
     match tag {
-        10 => Command::Read { account, fence: None },
-        11 => Command::Check { account, fence: None },
-        12 => Command::Write { account, fence: None, seen: Seen(0) },
+        READ => Command::Read { account, fence: None },
+        CHECK => Command::Check { account, fence: None },
+        WRITE => Command::Write { account, fence: None, seen: Seen(0) },
         verb => {
             let verb = VERBS[usize::from(verb).min(VERBS.len() - 1)];
             Command::Lock { resource: account, verb, token: Token(0), mint: false }

@@ -60,6 +60,16 @@ pub struct Node {
     pub down: u8,
 }
 
+/// A replica of the lock server: it remembers what its master did at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replica {
+    /// What it remembers.
+    pub memory: Memory,
+    /// Whether it heard of its master later than the others did that remember something else; kept only where this
+    /// decides which one is promoted.
+    pub is_newest: bool,
+}
+
 /// What a command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Served {
@@ -127,6 +137,7 @@ impl Memory {
                 None => Served::plain(Reply::Nothing),
             },
             Verb::Incr => Served::plain(self.mint(resource)),
+            Verb::Wait => Served::plain(Reply::Done),
         }
     }
 

@@ -39,6 +39,15 @@ pub enum Expiry {
     Monotonic,
 }
 
+/// Which replica takes the place of a master that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promote {
+    /// Any.
+    Any,
+    /// One of those that have heard most of the master.
+    MostUpToDate,
+}
+
 /// Which fencing tokens the resource accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
@@ -80,13 +89,15 @@ pub enum Fault {
     Drift,
     /// One link is cut until it is healed.
     Partition,
+    /// The master is lost, and a replica promoted.
+    Failover,
     /// One key is dropped for want of memory.
     Evict,
 }
 
 impl Fault {
     /// All kinds, in the documented order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pause,
         Self::Delay,
         Self::DropRequest,
@@ -97,6 +108,7 @@ impl Fault {
         Self::Jump,
         Self::Drift,
         Self::Partition,
+        Self::Failover,
         Self::Evict,
     ];
 }
@@ -143,6 +155,10 @@ pub struct Setup {
     pub fsync_every: Ticks,
     /// How long a restart takes.
     pub restart_delay: Ticks,
+    /// How many replicas the one lock server has.
+    pub replicas: u8,
+    /// Which of them takes its place.
+    pub promote: Promote,
     /// By how much a wall clock jumps, forward or back.
     pub jump: Ticks,
     /// By which clock entries expire.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::action::{Action, Process};
 use crate::event::{Event, Observer};
 use crate::message::{Body, Direction, Lane, Message, Sent, Site, acquires, releases};
-use crate::server::{Acquisition, Node};
+use crate::server::{Acquisition, Node, Replica};
 use crate::setup::{Expiry, Network, Persistence, Setup};
 use crate::store::{OUTDATED, WRITTEN};
 use crate::world::{Flags, Running, World};
@@ -38,6 +38,7 @@ impl World {
                 self.clients[client as usize].running = Running::Yes;
             }
             Action::Heal(link) => self.cut.remove(link),
+            Action::Replicate(replica) => self.replicate(setup, replica),
             Action::Pause(client) => self.clients[client as usize].running = Running::Paused,
             Action::Delay(lane, at) => self.delay(setup, lane, at, observer),
             Action::Drop(lane, at) => {
@@ -61,6 +62,7 @@ impl World {
             Action::Gain(process) => self.gain(setup, process, observer),
             Action::Lag(process) => self.tick(setup, Some(process), observer),
             Action::Cut(link) => self.cut.insert(link),
+            Action::Failover(replica) => self.fail_over(setup, replica, observer),
             Action::Evict(node, key) => self.nodes[node as usize].memory.entries[key.0 as usize] = None,
             Action::EvictCounter(node, key) => self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0),
         }
@@ -151,7 +153,31 @@ impl World {
         if !self.needs_disk(setup) {
             self.save(setup);
         }
-        // The connections break, and with them goes what is under way on them.
+        self.break_connections(index, observer);
+    }
+
+    fn replicate(&mut self, setup: &Setup, replica: u8) {
+        let memory = self.nodes[0].memory;
+        if Self::ranks_replicas(setup) {
+            self.replicas.iter_mut().for_each(|other| other.is_newest = false);
+        }
+        self.replicas[replica as usize] = Replica { memory, is_newest: Self::ranks_replicas(setup) };
+    }
+
+    /// A replica takes the place of the master, and those that are left copy all that it has.
+    fn fail_over(&mut self, setup: &Setup, replica: u8, observer: &mut impl Observer) {
+        let Replica { memory, .. } = self.replicas.remove(replica as usize);
+        self.nodes[0] = Node { memory, down: 0 };
+        if let Some(saved) = self.saved.first_mut() {
+            *saved = memory;
+        }
+        self.replicas.truncate(self.replicas_left(setup));
+        self.replicas.fill(Replica { memory, is_newest: false });
+        self.break_connections(0, observer);
+    }
+
+    /// The connections to a server break, and with them goes what is under way on them.
+    fn break_connections(&mut self, index: u8, observer: &mut impl Observer) {
         self.messages.retain(|m| {
             let breaks = m.lane.site == Site::Node(index);
             if breaks {

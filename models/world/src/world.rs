@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 
 use crate::action::Process;
 use crate::message::{Body, Direction, Lane, Links, Message, Sent};
-use crate::server::{Acquisition, Memory, Node};
-use crate::setup::{Budget, Fault, MAX_CLIENTS, Network, Persistence, Setup};
+use crate::server::{Acquisition, Memory, Node, Replica};
+use crate::setup::{Budget, Fault, MAX_CLIENTS, Network, Persistence, Promote, Setup};
 use crate::store::Account;
 
 /// Whether a client runs.
@@ -56,6 +56,8 @@ pub struct World {
     pub saved: Vec<Memory>,
     /// In how many ticks the servers next write their memory to disk; zero where nothing depends on it.
     pub until_sync: u8,
+    /// The replicas of the one lock server. Empty where nothing depends on them.
+    pub replicas: Vec<Replica>,
     /// The accounts of the protected resource, one for each lock.
     pub accounts: SmallVec<[Account; 2]>,
     /// The messages under way, sorted by lane; in a lane, the oldest first.
@@ -80,6 +82,7 @@ impl Clone for World {
             clients: SmallVec::from_slice(&self.clients),
             nodes: SmallVec::from_slice(&self.nodes),
             saved: self.saved.clone(),
+            replicas: self.replicas.clone(),
             accounts: SmallVec::from_slice(&self.accounts),
             messages: SmallVec::from_slice(&self.messages),
             ..*self
@@ -101,6 +104,7 @@ impl World {
         }
         world.nodes.resize(setup.policy.nodes as usize, node);
         world.save(setup);
+        world.replicas.resize(world.replicas_left(setup), Replica { memory: node.memory, is_newest: false });
         world.accounts.resize(setup.resources as usize, Account::default());
         world
     }
@@ -165,6 +169,7 @@ impl World {
             self.rank_fences(setup);
         }
         self.rank_grants();
+        self.rank_replicas();
     }
 
     fn rank_tokens(&mut self, setup: &Setup) {
@@ -200,9 +205,32 @@ impl World {
         }
     }
 
-    /// What the servers remember, and what they have on disk.
+    /// What the servers and their replicas remember, and what they have on disk.
     pub(crate) fn memories(&mut self) -> impl Iterator<Item = &mut Memory> {
-        self.nodes.iter_mut().map(|node| &mut node.memory).chain(&mut self.saved)
+        let replicas = self.replicas.iter_mut().map(|replica| &mut replica.memory);
+        self.nodes.iter_mut().map(|node| &mut node.memory).chain(&mut self.saved).chain(replicas)
+    }
+
+    /// How many replicas are left on which anything depends.
+    pub(crate) fn replicas_left(&self, setup: &Setup) -> usize {
+        let left = self.faults.get(Fault::Failover);
+        if left == 0 && setup.policy.acknowledged == 0 {
+            return 0;
+        }
+        setup.replicas.saturating_sub(setup.faults.get(Fault::Failover) - left).into()
+    }
+
+    /// Whether it makes a difference which replica heard of the master last.
+    pub(crate) fn ranks_replicas(setup: &Setup) -> bool {
+        setup.promote == Promote::MostUpToDate && setup.replicas > 1
+    }
+
+    /// Of replicas that remember the same, none is newer.
+    fn rank_replicas(&mut self) {
+        let Some((first, others)) = self.replicas.split_first() else { return };
+        if others.iter().all(|other| other.memory == first.memory) {
+            self.replicas.iter_mut().for_each(|replica| replica.is_newest = false);
+        }
     }
 
     /// Whether a server may still come back with what it has on disk.
@@ -321,6 +349,9 @@ impl World {
             if lags != Some(Process::Node(index)) {
                 self.advance(index, 1, |resource, by| expired(index, resource, by));
             }
+        }
+        for replica in &mut self.replicas {
+            replica.memory.pass_time(1, |_, _| {});
         }
         for message in &mut self.messages {
             message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);

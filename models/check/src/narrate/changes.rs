@@ -38,6 +38,19 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         let up = |down: u8| if down == 0 { "up" } else { "down" }.to_owned();
         note(telling.words.site(Site::Node(index)), "state".to_owned(), up(old.down), up(new.down));
     }
+    if before.replicas.len() == after.replicas.len() {
+        for (number, (old, new)) in (1..).zip(before.replicas.iter().zip(&after.replicas)) {
+            for resource in (0..telling.model.setup().resources).map(Resource) {
+                let entry = |replica: &world::Replica| replica.memory.entries[usize::from(resource.0)];
+                if is_passing(action) && entry(old).map(|e| e.by) == entry(new).map(|e| e.by) {
+                    continue;
+                }
+                let field = format!("replica {number} {}", telling.words.lock(resource));
+                let (was, is) = (telling.words.entry(entry(old)), telling.words.entry(entry(new)));
+                note(telling.words.site(Site::Node(0)), field, was, is);
+            }
+        }
+    }
     for (index, (was, is)) in (0..).zip(balances.iter().zip(telling.ledger.balances())) {
         let field = telling.words.account(Resource(index));
         note(telling.words.site(Site::Store), field, was.to_string(), is.to_string());

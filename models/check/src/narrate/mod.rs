@@ -167,6 +167,7 @@ impl<'a> Telling<'a> {
             | Action::Resume(_)
             | Action::Rejoin(_)
             | Action::Heal(_)
+            | Action::Replicate(_)
             | Action::Pause(_)
             | Action::Delay(..)
             | Action::Drop(..)
@@ -174,6 +175,7 @@ impl<'a> Telling<'a> {
             | Action::Crash(_)
             | Action::Restart(_)
             | Action::Cut(_)
+            | Action::Failover(_)
             | Action::Evict(..)
             | Action::EvictCounter(..) => {}
         }
@@ -210,6 +212,7 @@ impl<'a> Telling<'a> {
                 Direction::Request => Words::client(lane.client),
                 Direction::Reply => self.words.site(lane.site),
             },
+            Action::Replicate(_) | Action::Failover(_) => self.words.site(Site::Node(0)),
             Action::Restart(node)
             | Action::JumpForward(node)
             | Action::JumpBack(node)
@@ -272,6 +275,7 @@ fn kind(action: Action, grain: Grain) -> StepKind {
         Action::Resume(_) => StepKind::Resume,
         Action::Rejoin(_) => StepKind::Rejoin,
         Action::Heal(_) => StepKind::Heal,
+        Action::Replicate(_) => StepKind::Replicate,
         Action::Pause(_)
         | Action::Delay(..)
         | Action::Drop(..)
@@ -283,6 +287,7 @@ fn kind(action: Action, grain: Grain) -> StepKind {
         | Action::Gain(_)
         | Action::Lag(_)
         | Action::Cut(_)
+        | Action::Failover(_)
         | Action::Evict(..)
         | Action::EvictCounter(..) => StepKind::Fault,
     }

@@ -19,6 +19,7 @@ pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
         Action::Resume(c) => format!("{} goes on, as if nothing had happened", client(c)),
         Action::Rejoin(c) => format!("{} starts again, without memory", client(c)),
         Action::Heal(link) => format!("the link between {} is healed", telling.ends(link)),
+        Action::Replicate(r) => format!("{} catches up with {}", telling.replica(r), node(0)),
         Action::Pause(c) => format!("{} stops, without knowing it: a long pause", client(c)),
         Action::Delay(lane, _) => format!("{} is held up on its way {}", telling.cargo(), telling.route(lane)),
         Action::Drop(lane, _) => format!("{} is lost on its way {}", telling.cargo(), telling.route(lane)),
@@ -48,6 +49,9 @@ pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
             format!("a tick passes that the clock of {whose} does not see{}", telling.endings())
         }
         Action::Cut(link) => format!("the link between {} is cut", telling.ends(link)),
+        Action::Failover(r) => {
+            format!("{} is lost, and {} takes its place{}", node(0), telling.replica(r), telling.unheard())
+        }
         Action::Evict(n, key) => {
             let owner = telling.before.nodes[usize::from(n)].memory.entries[usize::from(key.0)];
             let entry = owner.map_or_else(|| "an entry".to_owned(), |entry| telling.words.owner(entry.by));
@@ -226,6 +230,7 @@ impl Telling<'_> {
             Some(Command::Lock { verb: Verb::Get | Verb::Del | Verb::CompareAndDelete, .. }) => {
                 "has waited in vain for an answer"
             }
+            Some(Command::Lock { verb: Verb::Wait, .. }) => "has waited in vain",
             Some(Command::Write { .. } | Command::Check { .. }) => "has done its work",
             Some(Command::Read { .. }) | None => "stops waiting for an answer",
         }
@@ -286,6 +291,28 @@ impl Telling<'_> {
     /// The two ends of a link.
     fn ends(&self, link: Link) -> String {
         format!("client {} and {}", Words::client(link.client), self.words.site_name(link.site))
+    }
+
+    /// What a replica is called.
+    fn replica(&self, index: u8) -> String {
+        match self.before.replicas.len() {
+            1 => "its replica".to_owned(),
+            _ => format!("its replica {}", index + 1),
+        }
+    }
+
+    /// What the promoted replica had not heard of.
+    fn unheard(&self) -> String {
+        let entries = |world: &World| world.nodes.first().map_or([None; world::MAX_RESOURCES], |n| n.memory.entries);
+        let lost = entries(&self.before).into_iter().zip(entries(&self.world)).filter(|(was, is)| was != is);
+        let parts: Vec<_> = lost
+            .map(|(was, is)| match (was, is) {
+                (Some(was), None) => format!("which has not heard of {}", self.words.owner(was.by)),
+                (_, Some(is)) => format!("which still has {}", self.words.entry(Some(is))),
+                (None, None) => String::new(),
+            })
+            .collect();
+        if parts.is_empty() { String::new() } else { format!(", {}", parts.join(" and ")) }
     }
 
     /// What a jump of the wall clock does not move.

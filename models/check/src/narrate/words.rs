@@ -12,6 +12,7 @@ pub(crate) struct Words {
     owner: Owner,
     ttl: Option<u32>,
     nodes: u8,
+    acknowledged: u8,
     /// Whether some client takes the same lock twice, so that a token needs its slot.
     repeats: bool,
 }
@@ -27,6 +28,7 @@ impl Words {
             owner: setup.policy.owner,
             ttl: setup.policy.ttl.map(|ttl| ttl.0),
             nodes: setup.policy.nodes,
+            acknowledged: setup.policy.acknowledged,
             repeats,
         }
     }
@@ -127,6 +129,7 @@ impl Words {
                     Verb::Del => format!("DEL {lock}"),
                     Verb::CompareAndDelete => format!("DEL {lock} if {token}"),
                     Verb::Incr => format!("INCR {lock}:token"),
+                    Verb::Wait => format!("WAIT {}", self.acknowledged),
                 }
             }
             Command::Read { account, fence } => format!("read {}{}", self.account(account), with_token(fence)),
@@ -159,7 +162,8 @@ impl Words {
                     | Verb::Get
                     | Verb::Del
                     | Verb::CompareAndDelete
-                    | Verb::Incr,
+                    | Verb::Incr
+                    | Verb::Wait,
                 ) => "1".to_owned(),
                 None => "token is good".to_owned(),
             },

@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, MAX_NODES, Order, Owner, RefusedRenewal, Release, ReleaseTo,
     Renewal, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Compare, Expiry, MAX_CLIENTS, Network, Persistence};
+use world::{Compare, Expiry, MAX_CLIENTS, Network, Persistence, Promote};
 
 use super::form::{Form, Given, Latency, MAX_TICKS, Quorum, Resources, Value};
 use super::names::{GrainChoice, Named, RetryKind};
@@ -15,6 +15,9 @@ pub const MAX_UPDATES: u32 = 4;
 
 /// The most writes of one update.
 pub const MAX_WRITES: u32 = 3;
+
+/// The most replicas of a lock server.
+pub const MAX_REPLICAS: u32 = 2;
 
 /// A part of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -278,6 +281,12 @@ knobs! {
         fsync_every: Ticks = Ticks(1), Form::ticks(1);
         /// How long a restarted server is down.
         restart_delay: Ticks = Ticks(0), Form::ticks(0);
+        /// How many replicas the lock server has. They copy it when they come to it.
+        replicas: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        /// By how many replicas a grant or a renewal has to be acknowledged before it counts (`WAIT`).
+        acknowledged: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        /// Which replica takes the place of a master that is lost.
+        promote: Promote = Promote::Any, Form::Words(Promote::WORDS);
         /// By how many ticks a wall clock jumps, forward or back.
         /// If it is not stated: by the ttl, or by one tick without a ttl.
         jump: Option<Ticks> = None, Form::ticks(1), unless stated Settings::jump;

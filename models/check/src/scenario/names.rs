@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, Order, Owner, RefusedRenewal, Release, ReleaseTo, Renewal,
     TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Compare, Expiry, Fault, Network, Persistence};
+use world::{Compare, Expiry, Fault, Network, Persistence, Promote};
 
 /// A word of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +194,10 @@ names! {
             "A restarted server remembers what it had when it last wrote to disk, every `fsync_every` ticks.";
         Always = "always", "A restarted server remembers everything that it acknowledged.";
     }
+    Promote {
+        Any = "any", "Any replica takes the place of a master that is lost.";
+        MostUpToDate = "most-up-to-date", "A replica takes its place that has heard most of the master.";
+    }
     Expiry {
         Wall = "wall", "Entries expire by the wall clock of their server, which can jump.";
         Monotonic = "monotonic", "Entries expire by a clock that nobody can set.";
@@ -214,6 +218,7 @@ names! {
         Jump = "jump", "The wall clock of one lock server moves by `jump` ticks.";
         Drift = "drift", "The clock of one client or lock server gains or loses one tick.";
         Partition = "partition", "The link between one client and one server is cut until it is healed.";
+        Failover = "failover", "The master is lost, and one of its replicas promoted.";
         Evict = "evict", "One lock server drops one key for want of memory.";
     }
 }

@@ -156,11 +156,32 @@ pub static RULES: &[Rule] = &[
     Rule {
         id: "counter-set-back",
         reason: "a counter that comes back as it was a while ago mints tokens a second time, and the search only keeps their order",
-        instead: "set persistence to \"none\" or \"always\", or fencing to \"none\"",
+        instead: "leave the fault out, or set fencing to \"none\" (for a restart, persistence to \"none\" or \"always\" as well)",
         clash: |s| {
-            let is_set_back = s.settings.persistence == Persistence::EverySecond && s.faults.get(Fault::Restart) > 0;
-            clash(fences(&s.settings) && is_set_back, &["persistence", "fencing", "faults.restart"])
+            let is_read_back = s.settings.persistence == Persistence::EverySecond && s.faults.get(Fault::Restart) > 0;
+            if is_read_back {
+                return clash(fences(&s.settings), &["faults.restart", "fencing", "persistence"]);
+            }
+            clash(fences(&s.settings) && s.faults.get(Fault::Failover) > 0, &["faults.failover", "fencing"])
         },
+    },
+    Rule {
+        id: "replicas-many-nodes",
+        reason: "replicas are modelled of one master only, not of each of several nodes",
+        instead: "set nodes to 1, or replicas to 0",
+        clash: |s| clash(s.settings.replicas > 0 && s.settings.nodes > 1, &["replicas", "nodes"]),
+    },
+    Rule {
+        id: "acknowledged-above-replicas",
+        reason: "a grant that more replicas must acknowledge than there are never counts",
+        instead: "lower acknowledged, or raise replicas",
+        clash: |s| clash(s.settings.acknowledged > s.settings.replicas, &["acknowledged", "replicas"]),
+    },
+    Rule {
+        id: "failover-above-replicas",
+        reason: "each failover takes a replica, and there are not as many",
+        instead: "lower faults.failover, or raise replicas",
+        clash: |s| clash(s.faults.get(Fault::Failover) > s.settings.replicas, &["faults.failover", "replicas"]),
     },
     Rule {
         id: "check-without-fencing",
@@ -176,7 +197,9 @@ pub static RULES: &[Rule] = &[
         reason: "without a lock there is no lock server to which this fault could happen",
         instead: "leave the fault out, or set acquire to another value than \"unlocked\"",
         clash: |s| {
-            let fault = [Fault::Restart, Fault::Jump, Fault::Evict].into_iter().find(|f| s.faults.get(*f) > 0)?;
+            let fault = [Fault::Restart, Fault::Jump, Fault::Failover, Fault::Evict]
+                .into_iter()
+                .find(|f| s.faults.get(*f) > 0)?;
             clash(is_unlocked(&s.settings), &[&format!("faults.{}", fault.name()), "acquire"])
         },
     },

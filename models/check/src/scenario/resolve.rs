@@ -25,6 +25,8 @@ impl Scenario {
             persistence: settings.persistence,
             fsync_every: settings.fsync_every,
             restart_delay: settings.restart_delay,
+            replicas: settings.replicas,
+            promote: settings.promote,
             jump: settings.jump(),
             expiry: settings.expiry,
             rejoin: settings.rejoin,
@@ -74,7 +76,8 @@ pub(super) fn spares_exchanges(fault: Fault) -> bool {
         | Fault::Crash
         | Fault::Restart
         | Fault::Drift
-        | Fault::Partition => false,
+        | Fault::Partition
+        | Fault::Failover => false,
     }
 }
 
@@ -103,6 +106,7 @@ impl Settings {
             renewals: self.renewals,
             refused_renewal: self.refused_renewal,
             late_answer: self.late_answer,
+            acknowledged: self.acknowledged,
             fencing: self.fencing,
             retry: match self.retry {
                 RetryKind::Nothing => Retry::Never,

@@ -274,7 +274,7 @@ fn the_command_line_can_be_wrong() {
     --set: unknown knob tll
       help: did you mean ttl?
     --set: unknown knob zebra
-      help: the knobs are acquire, owner, release, release_to, ttl, quorum, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, jump, expiry, rejoin, grain
+      help: the knobs are acquire, owner, release, release_to, ttl, quorum, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, replicas, acknowledged, promote, jump, expiry, rejoin, grain
     --set: unknown knob pause
       help: faults are set by --faults pause=1
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found 0
@@ -337,6 +337,9 @@ const REFUSED: &[(&str, &str)] = &[
         "counter-set-back",
         "[lock]\nfencing = \"with-grant\"\n[world]\npersistence = \"every-second\"\n[faults]\nrestart = 1",
     ),
+    ("replicas-many-nodes", "[world]\nnodes = 3\nreplicas = 1"),
+    ("acknowledged-above-replicas", "[world]\nreplicas = 1\nacknowledged = 2"),
+    ("failover-above-replicas", "[faults]\nfailover = 1"),
     ("check-without-fencing", "[resource]\ncheck = \"on-write\""),
     ("server-fault-unlocked", "[lock]\nacquire = \"unlocked\"\n[faults]\njump = 1"),
     ("exchange-with-latency", "[world]\nlatency = 1\ngrain = \"exchange\""),

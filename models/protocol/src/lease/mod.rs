@@ -293,9 +293,10 @@ impl Lease {
     /// The operation that a request to a server is, as things stand.
     fn op(&self, slot: Slot, node: NodeId) -> OpId {
         let stage = match &self.phase {
-            Phase::Seeking(seek) => u8::from(seek.second.contains(node)) + 2 * u8::from(seek.retried.contains(node)),
+            Phase::Seeking(seek) => seek.stage(node),
             Phase::Leaving(leave) => u8::from(leave.second.contains(node)),
-            Phase::Idle | Phase::Minting { .. } | Phase::Stamping { .. } | Phase::Held(_) | Phase::Lost(_) => 0,
+            Phase::Held(hold) => u8::from(hold.renew.acks.contains(node)),
+            Phase::Idle | Phase::Minting { .. } | Phase::Stamping { .. } | Phase::Lost(_) => 0,
         };
         OpId { place: Place::Lock(slot, node), round: self.round, stage }
     }

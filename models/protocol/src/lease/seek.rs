@@ -14,6 +14,8 @@ pub(super) struct Seek {
     pub(super) round: Round,
     /// Of those pending, the ones that have the second command.
     pub(super) second: Nodes,
+    /// Of those pending, the ones that have an entry and are asked whether their replicas have it.
+    pub(super) acks: Nodes,
     pub(super) granted: Nodes,
     /// Asked, and not known to be without an entry of this acquisition.
     pub(super) contacted: Nodes,
@@ -62,11 +64,15 @@ impl Lease {
 
     pub(super) fn answered<O: Outbox>(&mut self, cx: &mut Context<'_, O>, node: NodeId, outcome: Outcome) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        let second = seek.second.contains(node);
+        let (second, acknowledges) = (seek.second.contains(node), seek.acks.contains(node));
         seek.round.pending.remove(node);
         seek.second.remove(node);
+        seek.acks.remove(node);
         match outcome {
-            Outcome::Answered(Reply::Done) if second => seek.granted.insert(node),
+            Outcome::Answered(Reply::Done) if acknowledges => seek.granted.insert(node),
+            // The entry stands, but nobody knows whether it will outlive its server.
+            _ if acknowledges => {}
+            Outcome::Answered(Reply::Done) if second => return self.stand(cx, Nodes::only(node)),
             Outcome::Answered(Reply::Done) => return self.granted(cx, node, None),
             Outcome::Answered(Reply::Minted(fence)) => return self.granted(cx, node, Some(fence)),
             Outcome::Answered(Reply::Taken { own, fence }) => {
@@ -101,26 +107,44 @@ impl Lease {
             self.send(cx, node, Verb::Pexpire);
             return Change::Nothing;
         }
-        seek.granted.insert(node);
-        self.judge(cx)
+        self.stand(cx, Nodes::only(node))
+    }
+
+    /// The entries of some servers are complete. They count at once, or when enough replicas have them as well.
+    pub(super) fn stand<O: Outbox>(&mut self, cx: &mut Context<'_, O>, nodes: Nodes) -> Change {
+        let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
+        if cx.policy.acknowledged == 0 {
+            seek.granted = seek.granted.union(nodes);
+            return self.judge(cx);
+        }
+        seek.round.ask(nodes, cx);
+        seek.acks = seek.acks.union(nodes);
+        for node in nodes.iter() {
+            self.send(cx, node, Verb::Wait);
+        }
+        Change::Nothing
     }
 
     /// All servers that have not answered in time.
     pub(super) fn overdue<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
-        let (silent, second) = (seek.round.pending, seek.second);
+        let (silent, second, acks) = (seek.round.pending, seek.second, seek.acks);
         seek.round.pending = Nodes::NONE;
         seek.second = Nodes::NONE;
+        seek.acks = Nodes::NONE;
         // The entry of a server that answered the first command stands, whatever became of the second.
+        if cx.policy.acknowledged > 0 && !second.is_empty() {
+            return self.stand(cx, second);
+        }
         seek.granted = seek.granted.union(second);
-        self.unknown(cx, silent.without(second), false)
+        self.unknown(cx, silent.without(second).without(acks), false)
     }
 
     pub(super) fn unknown<O: Outbox>(&mut self, cx: &mut Context<'_, O>, silent: Nodes, second: bool) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let fresh = silent.without(seek.retried);
         match cx.policy.unknown {
-            _ if second => seek.granted = seek.granted.union(silent),
+            _ if second => return self.stand(cx, silent),
             UnknownAcquire::AssumeHeld => seek.granted = seek.granted.union(silent),
             UnknownAcquire::GiveUp => {}
             UnknownAcquire::OwnValueHeld | UnknownAcquire::RetrySameToken | UnknownAcquire::RetryNewToken
@@ -204,9 +228,16 @@ impl Lease {
 }
 
 impl Seek {
+    /// Which of the commands to a server is pending.
+    pub(super) fn stage(&self, node: NodeId) -> u8 {
+        let (second, retried) = (self.second.contains(node), self.retried.contains(node));
+        u8::from(second) + 2 * u8::from(retried) + 4 * u8::from(self.acks.contains(node))
+    }
+
     pub(super) fn fold(&mut self, tape: &mut impl Tape) {
         self.round.fold(tape);
         tape.nodes(&mut self.second);
+        tape.nodes(&mut self.acks);
         tape.nodes(&mut self.granted);
         tape.nodes(&mut self.contacted);
         tape.nodes(&mut self.retried);

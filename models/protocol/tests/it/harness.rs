@@ -29,6 +29,7 @@ pub(crate) const BASE: Policy = Policy {
     renewals: None,
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
+    acknowledged: 0,
     fencing: Fencing::Nothing,
     retry: Retry::Fixed(Ticks(2)),
     attempts: None,
@@ -259,6 +260,7 @@ fn command_words(slot: Slot, command: &Command) -> String {
                 Verb::Del => format!("DEL {key}"),
                 Verb::CompareAndDelete => format!("DEL {key} if {own}"),
                 Verb::Incr => format!("INCR {key}:fence"),
+                Verb::Wait => "WAIT".to_owned(),
             };
             if mint { format!("{said} and mint") } else { said }
         }

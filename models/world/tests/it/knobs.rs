@@ -4,7 +4,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
     Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Promote, Setup};
 
 /// Two clients that take the one lock x on one server for three ticks, make one update each, and no fault.
 const BASE: Policy = Policy {
@@ -28,6 +28,7 @@ const BASE: Policy = Policy {
     renewals: None,
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
+    acknowledged: 0,
     fencing: Fencing::Nothing,
     retry: Retry::Fixed(Ticks(1)),
     attempts: None,
@@ -50,6 +51,8 @@ pub(crate) fn setup<'a>(lines: impl Iterator<Item = &'a str>) -> Setup {
         persistence: Persistence::Nothing,
         fsync_every: Ticks(1),
         restart_delay: Ticks(0),
+        replicas: 0,
+        promote: Promote::Any,
         jump: Ticks(1),
         expiry: Expiry::Wall,
         rejoin: false,
@@ -111,6 +114,7 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("visit", ["all-at-once"]) => policy.visit = Visit::AllAtOnce,
         ("unknown", ["give-up"]) => policy.unknown = UnknownAcquire::GiveUp,
         ("fencing", ["with-grant"]) => policy.fencing = Fencing::WithGrant,
+        ("renewal", ["compare-and-extend"]) => policy.renewal = Renewal::CompareAndExtend,
         ("check", ["on-write"]) => policy.program.check = TokenCheck::OnWrite,
         ("check", ["check-then-write"]) => policy.program.check = TokenCheck::CheckThenWrite,
         ("unsettled-write", ["at-once"]) => policy.unsettled_write = UnsettledWrite::AtOnce,
@@ -137,6 +141,10 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("restart", _) => setup.faults.set(Fault::Restart, count()),
         ("jump", _) => setup.faults.set(Fault::Jump, count()),
         ("drift", _) => setup.faults.set(Fault::Drift, count()),
+        ("replicas", _) => setup.replicas = count(),
+        ("acknowledged", _) => policy.acknowledged = count(),
+        ("promote", ["most-up-to-date"]) => setup.promote = Promote::MostUpToDate,
+        ("failover", _) => setup.faults.set(Fault::Failover, count()),
         ("partition", _) => setup.faults.set(Fault::Partition, count()),
         ("evict", _) => setup.faults.set(Fault::Evict, count()),
         _ => panic!("no transcript knows the knob {knob} with {values:?}"),

@@ -6,7 +6,7 @@ use protocol::{
     Acquire, Conflict, Drift, Fencing, Holder, LateAnswer, LockList, Order, Owner, Policy, Program, RefusedRenewal,
     Release, ReleaseTo, Renewal, Resource, Retry, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite, Validity, Visit,
 };
-use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Promote, Setup};
 
 /// Decisions that are drawn from a list of bytes; when it is used up, the first choice.
 pub(crate) struct Dice<'a>(slice::Iter<'a, u8>);
@@ -55,10 +55,17 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
     let mut faults = Budget::default();
     for fault in Fault::ALL {
         let units = dice.pick(&[0, 1, 0, 2]);
-        if !(matches!(fault, Fault::Restart | Fault::Jump | Fault::Evict) && policy.acquire == Acquire::Unlocked) {
+        if !(matches!(fault, Fault::Restart | Fault::Jump | Fault::Failover | Fault::Evict)
+            && policy.acquire == Acquire::Unlocked)
+        {
             faults.set(fault, units);
         }
     }
+    let replicas = match policy.nodes {
+        1 => policy.acknowledged.max(dice.pick(&[0, 1, 2])),
+        _ => 0,
+    };
+    faults.set(Fault::Failover, faults.get(Fault::Failover).min(replicas));
     let mut undisturbed = Budget::default();
     undisturbed.set(Fault::Jump, faults.get(Fault::Jump));
     undisturbed.set(Fault::Evict, faults.get(Fault::Evict));
@@ -74,6 +81,8 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
         persistence: dice.pick(&[Persistence::Nothing, Persistence::EverySecond, Persistence::Always]),
         fsync_every: dice.ticks(1, 3),
         restart_delay: dice.ticks(0, 2),
+        replicas,
+        promote: dice.pick(&[Promote::Any, Promote::MostUpToDate]),
         jump: dice.ticks(1, 4),
         expiry: dice.pick(&[Expiry::Wall, Expiry::Wall, Expiry::Monotonic]),
         rejoin: dice.pick(&[true, false]),
@@ -130,6 +139,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         renew_every: dice.ticks(1, 3),
         renewals: dice.pick(&[None, Some(1)]),
         refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored]),
+        acknowledged: if nodes == 1 && is_locked { dice.pick(&[0, 0, 1, 2]) } else { 0 },
         late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
         fencing,
         retry: dice.pick(&[

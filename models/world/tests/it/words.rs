@@ -50,6 +50,7 @@ pub(crate) fn command(by: u8, slot: Slot, command: &Command) -> String {
                 Verb::Del => format!("DEL {key}"),
                 Verb::CompareAndDelete => format!("DEL {key} if {own}"),
                 Verb::Incr => format!("INCR {key}:fence"),
+                Verb::Wait => "WAIT".to_owned(),
             };
             if mint { format!("{said} and mint") } else { said }
         }
@@ -121,6 +122,7 @@ pub(crate) fn action(action: Action) -> String {
         Action::Resume(index) => format!("resume {}", client(index)),
         Action::Rejoin(index) => format!("rejoin {}", client(index)),
         Action::Heal(on) => format!("heal {}", link(on)),
+        Action::Replicate(replica) => format!("replicate {}", replica + 1),
         Action::Pause(index) => format!("pause {}", client(index)),
         Action::Delay(on, at) => moved("delay", on, at),
         Action::Drop(on, at) => moved("drop", on, at),
@@ -132,6 +134,7 @@ pub(crate) fn action(action: Action) -> String {
         Action::Gain(whose) => format!("gain {}", process(whose)),
         Action::Lag(whose) => format!("lag {}", process(whose)),
         Action::Cut(on) => format!("cut {}", link(on)),
+        Action::Failover(replica) => format!("failover {}", replica + 1),
         Action::Evict(node, key) => format!("evict {} {}", site(Site::Node(node)), name(key)),
         Action::EvictCounter(node, key) => format!("evict {} {}:fence", site(Site::Node(node)), name(key)),
     }
@@ -147,6 +150,7 @@ pub(crate) fn moved(world: &World, what: Action) -> Option<String> {
         | Action::Resume(_)
         | Action::Rejoin(_)
         | Action::Heal(_)
+        | Action::Replicate(_)
         | Action::Pause(_)
         | Action::Crash(_)
         | Action::Restart(_)
@@ -155,6 +159,7 @@ pub(crate) fn moved(world: &World, what: Action) -> Option<String> {
         | Action::Gain(_)
         | Action::Lag(_)
         | Action::Cut(_)
+        | Action::Failover(_)
         | Action::Evict(..)
         | Action::EvictCounter(..) => return None,
     };
@@ -216,6 +221,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Jump => "jump",
         Fault::Drift => "drift",
         Fault::Partition => "partition",
+        Fault::Failover => "failover",
         Fault::Evict => "evict",
     }
 }
@@ -239,13 +245,17 @@ pub(crate) fn wrong(world: &World, setup: &Setup) -> Vec<String> {
 pub(crate) fn state(world: &World, setup: &Setup) -> Vec<String> {
     let clients = (0..world.clients.len() as u8).map(|index| client_line(world, setup, index));
     let nodes = (0..world.nodes.len()).map(|index| node_line(world, setup, index));
+    let replicas = (1..).zip(&world.replicas).map(|(number, replica)| {
+        let newest = if replica.is_newest { ", the newest" } else { "" };
+        format!("replica{number}: {}{newest}", entries(&replica.memory, setup).join(", "))
+    });
     let disks = (0..).zip(&world.saved).map(|(index, memory)| {
         let at = site(Site::Node(index));
         format!("{at}'s disk: {}, written in {}", entries(memory, setup).join(", "), world.until_sync)
     });
     let checks = setup.policy.program.check != TokenCheck::Nothing;
     let accounts = (0..world.accounts.len()).filter(|_| checks).map(|index| account_line(world, setup, index));
-    clients.chain(nodes).chain(disks).chain(accounts).collect()
+    clients.chain(nodes).chain(replicas).chain(disks).chain(accounts).collect()
 }
 
 fn client_line(world: &World, setup: &Setup, index: u8) -> String {
