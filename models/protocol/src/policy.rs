@@ -369,6 +369,8 @@ pub struct Policy {
     pub refused_renewal: RefusedRenewal,
     /// What an answer does that comes after the lapse.
     pub late_answer: LateAnswer,
+    /// By how many replicas of its server a grant or a renewal has to be acknowledged before it counts.
+    pub acknowledged: u8,
     /// Where the fencing token comes from.
     pub fencing: Fencing,
     /// What becomes of an acquire of a lock that the client holds already.

@@ -41,6 +41,8 @@ pub enum Verb {
     Exit,
     /// `SUBSCRIBE key`: to be told when somebody gives the lock back.
     Subscribe,
+    /// `WAIT`: answered as soon as enough replicas have what the server has.
+    Wait,
 }
 
 /// A request.

@@ -88,7 +88,7 @@ impl Touched {
         let mut written: BTreeSet<String> = step.changes.iter().map(|change| change.actor.clone()).collect();
         let mut read = BTreeSet::new();
         if acts(step) {
-            let strikes = matches!(step.kind, StepKind::Fault | StepKind::Resume | StepKind::Rejoin);
+            let strikes = matches!(step.kind, StepKind::Fault | StepKind::Resume | StepKind::Rejoin | StepKind::Heal);
             if strikes || clients.contains(&step.actor) {
                 written.insert(step.actor.clone());
             }

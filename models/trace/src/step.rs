@@ -90,6 +90,10 @@ pub enum StepKind {
     Resume,
     /// A crashed process comes back.
     Rejoin,
+    /// A link that was cut carries messages again.
+    Heal,
+    /// A replica catches up with its master.
+    Replicate,
     /// A fault strikes.
     Fault,
 }

@@ -69,6 +69,13 @@ pub enum Event {
         /// The name of the message.
         tag: u32,
     },
+    /// A request was sent again.
+    Duplicated {
+        /// The name of the message.
+        tag: u32,
+        /// The name of the copy.
+        copy: u32,
+    },
     /// A reply that nobody waits for any more was dropped from the world.
     Ignored {
         /// The name of the message.
@@ -202,6 +209,7 @@ impl Observer for Witnesses {
             | Event::Answered { .. }
             | Event::Lost { .. }
             | Event::Delayed { .. }
+            | Event::Duplicated { .. }
             | Event::Ignored { .. }
             | Event::Published { .. }
             | Event::Told { .. }
@@ -227,6 +235,7 @@ fn renews(verb: Verb) -> bool {
         | Verb::GetSet
         | Verb::Enter
         | Verb::Exit
-        | Verb::Subscribe => false,
+        | Verb::Subscribe
+        | Verb::Wait => false,
     }
 }

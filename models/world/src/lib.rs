@@ -22,11 +22,11 @@ mod step;
 mod store;
 mod world;
 
-pub use action::Action;
+pub use action::{Action, Process};
 pub use event::{Event, Observer, Witness, Witnesses, fault_bit};
-pub use message::{Body, Direction, Lane, Message, Site};
+pub use message::{Body, Direction, Lane, Link, Links, Message, Sent, Site};
 pub use pack::Packed;
-pub use server::{Acquisition, Entry, Node};
+pub use server::{Acquisition, Entry, Memory, Node, Replica};
 pub use setup::*;
-pub use store::{Account, CURRENT, OUTDATED};
+pub use store::{Account, CURRENT, OUTDATED, WRITTEN};
 pub use world::{Client, Flags, Running, World};

@@ -23,6 +23,61 @@ impl Site {
     }
 }
 
+/// Both directions of the connection between a client and a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Link {
+    /// The client.
+    pub client: u8,
+    /// The far side.
+    pub site: Site,
+}
+
+/// The number of the resource among the sites of a client, after those of the lock servers.
+const STORE: u8 = 7;
+
+/// How many sites one client is linked to at most.
+const SITES: u8 = STORE + 1;
+
+impl Link {
+    fn bit(self) -> u32 {
+        let site = match self.site {
+            Site::Node(node) => node,
+            Site::Store => STORE,
+        };
+        1 << (self.client * SITES + site)
+    }
+}
+
+/// A set of links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Links(pub(crate) u32);
+
+impl Links {
+    /// Whether the link is in the set.
+    pub fn contains(self, link: Link) -> bool {
+        self.0 & link.bit() != 0
+    }
+
+    pub(crate) fn insert(&mut self, link: Link) {
+        self.0 |= link.bit();
+    }
+
+    pub(crate) fn remove(&mut self, link: Link) {
+        self.0 &= !link.bit();
+    }
+
+    /// The links in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = Link> {
+        (0..u32::BITS as u8).filter(move |bit| self.0 & 1 << bit != 0).map(|bit| {
+            let site = bit % SITES;
+            Link { client: bit / SITES, site: if site == STORE { Site::Store } else { Site::Node(site) } }
+        })
+    }
+}
+
+const _: () = assert!(protocol::MAX_NODES <= STORE as usize, "a node must not be taken for the resource");
+const _: () = assert!(crate::setup::MAX_CLIENTS * SITES as usize <= 32, "every link has its bit");
+
 /// Which way a message travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
@@ -41,6 +96,25 @@ pub struct Lane {
     pub site: Site,
     /// Which way.
     pub direction: Direction,
+}
+
+impl Lane {
+    /// The link that it is a direction of.
+    pub fn link(self) -> Link {
+        Link { client: self.client, site: self.site }
+    }
+}
+
+/// Whether a request was sent once, or is one of two that ask the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sent {
+    /// Once; or nothing depends on whether it was sent again.
+    #[default]
+    Once,
+    /// It is a write that was sent again, and the copy is still under way.
+    Twice,
+    /// It is the copy. It goes its own way, outside the order of its lane, and nobody waits for its answer.
+    Again,
 }
 
 /// What a message says.
@@ -74,6 +148,8 @@ pub struct Message {
     pub awaited: bool,
     /// Whether its client has crashed since.
     pub bereft: bool,
+    /// Whether it was sent once, or is one of two.
+    pub sent: Sent,
     /// Its name in a trace. Not part of a state.
     pub tag: u32,
 }
@@ -97,6 +173,11 @@ impl Message {
     pub(crate) fn is_withdrawn_by(&self, setup: &Setup, client: u8) -> bool {
         let in_background = setup.policy.on_cancel == OnCancel::CleansUp && self.verb().is_some_and(releases);
         self.lane.client == client && self.is_request() && self.awaited && !in_background
+    }
+
+    /// Whether it was sent again by the client library.
+    pub fn is_copy(&self) -> bool {
+        self.sent == Sent::Again
     }
 
     /// The verb, if this is a request to a lock server.
@@ -126,7 +207,8 @@ pub(crate) fn releases(verb: Verb) -> bool {
         | Verb::GetSet
         | Verb::ExtendOrCreate
         | Verb::Enter
-        | Verb::Subscribe => false,
+        | Verb::Subscribe
+        | Verb::Wait => false,
     }
 }
 
@@ -146,6 +228,7 @@ pub(crate) fn acquires(verb: Verb) -> bool {
         | Verb::Clear
         | Verb::ExtendOrCreate
         | Verb::Exit
-        | Verb::Subscribe => false,
+        | Verb::Subscribe
+        | Verb::Wait => false,
     }
 }

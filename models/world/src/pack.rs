@@ -5,10 +5,13 @@ use core::hash::{Hash, Hasher};
 use protocol::{Command, Fence, Fencing, Nodes, Reply, Resource, Seen, Slot, Tape, Ticks, Time, Token, Verb};
 use smallvec::SmallVec;
 
-use crate::message::{Body, Direction, Lane, Message, Site};
-use crate::server::{Acquisition, Entry};
+use crate::message::{Body, Direction, Lane, Message, Sent, Site};
+use crate::server::{Acquisition, Entry, Memory, Replica};
 use crate::setup::{Fault, MAX_CLIENTS, Setup};
 use crate::world::{Running, WALL, World};
+
+/// Bits of the set of links that are cut.
+const LINK_BITS: u32 = u32::BITS;
 
 /// How many words lie in the state itself; only unusually large worlds need more.
 const INLINE_WORDS: usize = 8;
@@ -44,6 +47,7 @@ const PAST: u32 = 1 << RANK_BITS;
 struct Widths {
     time: u32,
     nodes: u32,
+    seen: u32,
     /// Bits of a fencing token.
     fence: u32,
     /// What is taken off every fencing token but zero.
@@ -68,6 +72,7 @@ impl Widths {
             policy.give_up_after.map_or(0, |t| t.0),
             policy.program.work.0,
             setup.restart_delay.0,
+            setup.fsync_every.0,
             retry,
         ];
         let longest = spans.into_iter().max().unwrap_or(0);
@@ -77,8 +82,14 @@ impl Widths {
             Fencing::Nothing | Fencing::WithGrant | Fencing::IncrBefore | Fencing::IncrAfter => (RANK_BITS, 0),
         };
         let time = u32::BITS - longest.leading_zeros();
-        Self { time, nodes: policy.nodes.into(), fence, fence_base }
+        let seen = 1 + u32::from(has_copies(setup));
+        Self { time, nodes: policy.nodes.into(), seen, fence, fence_base }
     }
+}
+
+/// Whether requests can be sent again.
+fn has_copies(setup: &Setup) -> bool {
+    setup.faults.get(Fault::Duplicate) > 0
 }
 
 /// How many words the largest world takes at most.
@@ -225,7 +236,8 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn seen(&mut self, value: &mut Seen) {
-        self.0.bits(&mut value.0, 1);
+        let width = self.0.widths().seen;
+        self.0.bits(&mut value.0, width);
     }
 }
 
@@ -283,23 +295,8 @@ impl World {
     }
 
     fn fold_nodes(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        let mints = setup.policy.fencing.is_counted();
-        let counts = setup.policy.reentrance.is_counted();
         for node in &mut self.nodes {
-            for resource in 0..setup.resources as usize {
-                let entry = &mut node.entries[resource];
-                let blank = Acquisition { client: 0, slot: Slot(0), token: Token(0), bereft: false };
-                let mut present = entry.is_some();
-                tape.flag(&mut present);
-                if !present {
-                    *entry = None;
-                } else {
-                    fold_entry(entry.get_or_insert(Entry { by: blank, left: None, holds: 0 }), counts, tape);
-                }
-                if mints {
-                    tape.fence(&mut node.counters[resource]);
-                }
-            }
+            fold_memory(&mut node.memory, setup, tape);
             if setup.policy.is_notified() {
                 for clients in &mut node.subscribers[..setup.resources as usize] {
                     tape.small(clients, MAX_CLIENTS as u32);
@@ -308,6 +305,30 @@ impl World {
             if setup.restart_delay.0 > 0 {
                 fold_span(&mut node.down, tape);
             }
+        }
+        self.fold_disks(setup, tape);
+        self.replicas.resize(self.replicas_left(setup), Replica::default());
+        for replica in &mut self.replicas {
+            fold_memory(&mut replica.memory, setup, tape);
+            if Self::ranks_replicas(setup) {
+                tape.flag(&mut replica.is_newest);
+            }
+        }
+        if setup.faults.get(Fault::Partition) > 0 {
+            tape.number(&mut self.cut.0, LINK_BITS);
+        }
+    }
+
+    fn fold_disks(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        if !self.needs_disk(setup) {
+            self.saved.clear();
+            self.until_sync = 0;
+            return;
+        }
+        fold_span(&mut self.until_sync, tape);
+        self.saved.resize(setup.policy.nodes as usize, Memory::default());
+        for memory in &mut self.saved {
+            fold_memory(memory, setup, tape);
         }
     }
 
@@ -322,6 +343,7 @@ impl World {
             delayed: false,
             awaited: false,
             bereft: false,
+            sent: Sent::Once,
             tag: 0,
         };
         self.messages.resize(count as usize, blank);
@@ -335,6 +357,35 @@ fn fold_span(span: &mut u8, tape: &mut impl Tape) {
     let mut time = Time((*span).into());
     tape.time(&mut time);
     *span = time.0 as u8;
+}
+
+fn fold_memory(memory: &mut Memory, setup: &Setup, tape: &mut impl Tape) {
+    let mints = setup.policy.fencing.is_counted();
+    let counts = setup.policy.reentrance.is_counted();
+    for resource in 0..setup.resources as usize {
+        let entry = &mut memory.entries[resource];
+        let blank = Acquisition { client: 0, slot: Slot(0), token: Token(0), bereft: false };
+        let mut present = entry.is_some();
+        tape.flag(&mut present);
+        if !present {
+            *entry = None;
+        } else {
+            fold_entry(entry.get_or_insert(Entry { by: blank, left: None, holds: 0 }), counts, tape);
+        }
+        if mints {
+            tape.fence(&mut memory.counters[resource]);
+        }
+    }
+}
+
+fn fold_sent(sent: &mut Sent, tape: &mut impl Tape) {
+    let mut number = *sent as u8;
+    tape.small(&mut number, 2);
+    *sent = match number {
+        1 => Sent::Twice,
+        2 => Sent::Again,
+        _ => Sent::Once,
+    };
 }
 
 fn fold_entry(entry: &mut Entry, counts: bool, tape: &mut impl Tape) {
@@ -354,6 +405,9 @@ fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
     unpack_head(head, message);
     let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
     tape.small(&mut message.age, age_bits);
+    if has_copies(setup) {
+        fold_sent(&mut message.sent, tape);
+    }
     match message.lane.direction {
         Direction::Request => fold_request(&mut message.body, tape),
         Direction::Reply => fold_reply(&mut message.body, tape),
@@ -452,7 +506,7 @@ fn blank_reply(tag: u8) -> Reply {
 }
 
 /// The verbs by their number on the tape.
-const VERBS: [Verb; 18] = [
+const VERBS: [Verb; 19] = [
     Verb::SetNxPx,
     Verb::Setnx,
     Verb::SetXxPx,
@@ -471,12 +525,13 @@ const VERBS: [Verb; 18] = [
     Verb::Enter,
     Verb::Exit,
     Verb::Subscribe,
+    Verb::Wait,
 ];
 
-/// The numbers of the requests to the resource, above those of the verbs.
-const READ: u8 = 29;
-const CHECK: u8 = 30;
-const WRITE: u8 = 31;
+/// The numbers of the other commands, after those of the verbs.
+const READ: u8 = VERBS.len() as u8;
+const CHECK: u8 = READ + 1;
+const WRITE: u8 = READ + 2;
 
 fn fold_request(body: &mut Body, tape: &mut impl Tape) {
     let blank = Command::Read { account: Resource(0), fence: None };

@@ -3,7 +3,7 @@
 use protocol::{Command, Slot};
 
 use crate::message::{Body, Site, releases};
-use crate::server::Entry;
+use crate::server::{Entry, Node};
 use crate::setup::Setup;
 use crate::world::{Running, World};
 
@@ -28,7 +28,7 @@ impl World {
     /// An entry that nobody is left to release: its node, and the lock. Crashed clients are excused.
     pub fn stray(&self) -> Option<(u8, u8)> {
         for (node, state) in (0..).zip(&self.nodes) {
-            for (resource, entry) in (0..).zip(&state.entries) {
+            for (resource, entry) in (0..).zip(&state.memory.entries) {
                 let Some(entry) = entry.filter(Entry::is_live) else { continue };
                 let by = entry.by;
                 let current = self.current(by.client, by.slot).is_some_and(|c| c.is(by));
@@ -43,7 +43,8 @@ impl World {
     /// Whether the lock can be had: of every lock, a quorum of nodes has no live entry.
     pub fn is_free(&self, setup: &Setup) -> bool {
         (0..setup.resources as usize).all(|resource| {
-            let empty = self.nodes.iter().filter(|n| !n.entries[resource].is_some_and(|e| e.is_live())).count();
+            let taken = |n: &&Node| n.memory.entries[resource].is_some_and(|e| e.is_live());
+            let empty = self.nodes.iter().filter(|n| !taken(n)).count();
             empty >= setup.policy.quorum as usize
         })
     }

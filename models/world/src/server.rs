@@ -1,4 +1,4 @@
-//! The lock servers: what one command does to the memory of one node.
+//! The lock servers: what one command does to the memory of one node, and what time does.
 
 use protocol::{Fence, Owner, Policy, Reentrance, Reply, Resource, Slot, Ticks, Token, Verb};
 
@@ -62,14 +62,21 @@ impl Entry {
     }
 }
 
-/// A lock server.
+/// What a lock server remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Node {
+pub struct Memory {
     /// The entry of each lock.
     pub entries: [Option<Entry>; MAX_RESOURCES],
     /// The last fencing token of each lock.
     pub counters: [Fence; MAX_RESOURCES],
-    /// For how many ticks the server stays down.
+}
+
+/// A lock server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// What it remembers.
+    pub memory: Memory,
+    /// For how many ticks it stays down.
     pub down: u8,
     /// The clients, as bits, that have subscribed to the notifications about each lock.
     pub subscribers: [u8; MAX_RESOURCES],
@@ -84,6 +91,16 @@ pub(crate) struct Request {
     pub(crate) by: Acquisition,
     /// The life that it gives an entry, in ticks. None: without end.
     pub(crate) lease: Option<u8>,
+}
+
+/// A replica of the lock server: it remembers what its master did at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replica {
+    /// What it remembers.
+    pub memory: Memory,
+    /// Whether it heard of its master later than the others did that remember something else; kept only where this
+    /// decides which one is promoted.
+    pub is_newest: bool,
 }
 
 /// What a command came to.
@@ -108,7 +125,7 @@ impl Served {
     }
 }
 
-impl Node {
+impl Memory {
     /// Carries out a command, in one go as Redis does.
     pub(crate) fn serve(&mut self, policy: &Policy, request: Request) -> Served {
         let Request { resource, verb, mint, by, lease } = request;
@@ -187,10 +204,7 @@ impl Node {
                 None => Served::plain(Reply::Nothing),
             },
             Verb::Incr => Served::plain(self.mint(resource)),
-            Verb::Subscribe => {
-                self.subscribers[index] |= 1 << by.client;
-                Served::plain(Reply::Done)
-            }
+            Verb::Wait | Verb::Subscribe => Served::plain(Reply::Done),
         }
     }
 
@@ -200,6 +214,37 @@ impl Node {
         Reply::Minted(*counter)
     }
 
+    /// Whether there is an entry that comes to an end.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.entries.iter().flatten().any(|entry| entry.left.is_some())
+    }
+
+    /// Moves the clock by which entries expire forward.
+    ///
+    /// What has expired goes, but where the expiry stands in the value.
+    pub(crate) fn pass_time(&mut self, ticks: u8, stays: bool, mut expired: impl FnMut(Resource, Acquisition)) {
+        for (index, slot) in (0..).zip(&mut self.entries) {
+            let Some(entry) = slot.as_mut().filter(|e| e.is_live()) else { continue };
+            let Some(left) = &mut entry.left else { continue };
+            *left = left.saturating_sub(ticks);
+            if *left == 0 {
+                expired(Resource(index), entry.by);
+                if !stays {
+                    *slot = None;
+                }
+            }
+        }
+    }
+
+    /// Moves it back.
+    pub(crate) fn turn_back(&mut self, ticks: u8) {
+        for left in self.entries.iter_mut().flatten().filter_map(|entry| entry.left.as_mut()) {
+            *left = left.saturating_add(ticks);
+        }
+    }
+}
+
+impl Node {
     /// Whether a restart would lose nothing.
     pub(crate) fn is_blank(&self) -> bool {
         *self == Self::default()

@@ -24,8 +24,28 @@ pub enum Network {
 pub enum Persistence {
     /// Nothing.
     Nothing,
+    /// What it had when it last wrote its memory to disk, as it does from time to time.
+    EverySecond,
     /// Everything that it acknowledged.
     Always,
+}
+
+/// By which clock a lock server lets its entries expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// Its wall clock, which somebody may set.
+    Wall,
+    /// A monotonic clock, which nobody sets.
+    Monotonic,
+}
+
+/// Which replica takes the place of a master that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promote {
+    /// Any.
+    Any,
+    /// One of those that have heard most of the master.
+    MostUpToDate,
 }
 
 /// Which fencing tokens the resource accepts.
@@ -57,26 +77,41 @@ pub enum Fault {
     DropRequest,
     /// One reply is lost.
     DropReply,
+    /// One request is sent again by the client library.
+    Duplicate,
     /// One client ends.
     Crash,
     /// One lock server stops and comes back.
     Restart,
     /// The wall clock of one lock server moves.
     Jump,
+    /// One clock gains or loses one tick.
+    Drift,
+    /// One link is cut until it is healed.
+    Partition,
+    /// The master is lost, and a replica promoted.
+    Failover,
+    /// One key is dropped for want of memory.
+    Evict,
     /// A caller gives up one operation at an await point.
     Cancel,
 }
 
 impl Fault {
     /// All kinds, in the documented order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Pause,
         Self::Delay,
         Self::DropRequest,
         Self::DropReply,
+        Self::Duplicate,
         Self::Crash,
         Self::Restart,
         Self::Jump,
+        Self::Drift,
+        Self::Partition,
+        Self::Failover,
+        Self::Evict,
         Self::Cancel,
     ];
 }
@@ -119,10 +154,18 @@ pub struct Setup {
     pub network: Network,
     /// What a restart leaves.
     pub persistence: Persistence,
+    /// How often a server writes its memory to disk, if it does so from time to time.
+    pub fsync_every: Ticks,
     /// How long a restart takes.
     pub restart_delay: Ticks,
+    /// How many replicas the one lock server has.
+    pub replicas: u8,
+    /// Which of them takes its place.
+    pub promote: Promote,
     /// By how much a wall clock jumps, forward or back.
     pub jump: Ticks,
+    /// By which clock entries expire.
+    pub expiry: Expiry,
     /// By how much the wall clock of each client is ahead of that of the client before.
     pub offset: Ticks,
     /// Whether a crashed client starts again, without memory.
@@ -139,6 +182,11 @@ impl Setup {
     /// By how much the wall clock of a client is ahead of that of the first.
     pub fn offset_of(&self, client: u8) -> u32 {
         self.offset.0 * u32::from(client)
+    }
+
+    /// Whether the entries of a lock server notice that its wall clock jumps.
+    pub(crate) fn is_jumpy(&self) -> bool {
+        self.expiry == Expiry::Wall && !self.policy.keeps_expiry_in_value()
     }
 
     /// The life that a client's commands give an entry: on the server, or in the value as its own clock tells it.

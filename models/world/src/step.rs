@@ -1,14 +1,16 @@
 //! What a step does.
 
-use protocol::{Command, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Time, Verb, Worker};
+use protocol::{
+    Command, Fence, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Ticks, Time, Verb, Worker,
+};
 use smallvec::SmallVec;
 
-use crate::action::Action;
+use crate::action::{Action, Process};
 use crate::event::{Event, Observer};
-use crate::message::{Body, Direction, Lane, Message, Site, acquires, releases};
-use crate::server::{Acquisition, Node, Request};
+use crate::message::{Body, Direction, Lane, Message, Sent, Site, acquires, releases};
+use crate::server::{Acquisition, Node, Replica, Request};
 use crate::setup::{Fault, Network, Persistence, Setup};
-use crate::store::OUTDATED;
+use crate::store::{OUTDATED, WRITTEN};
 use crate::world::{Flags, Running, World};
 
 /// The effects of one step of a core, kept on the stack.
@@ -33,31 +35,38 @@ impl World {
             Action::Start(client) => self.step_client(setup, client, Input::Acquire, observer),
             Action::Wake(client) => self.step_client(setup, client, Input::Wake, observer),
             Action::Deliver(lane, at) => self.deliver(setup, lane, at, observer),
-            Action::Tick => self.tick(setup, observer),
+            Action::Tick => self.tick(setup, None, observer),
             Action::Resume(client) | Action::Rejoin(client) => {
                 self.clients[client as usize].running = Running::Yes;
             }
+            Action::Heal(link) => self.cut.remove(link),
+            Action::Replicate(replica) => self.replicate(setup, replica),
             Action::Pause(client) => self.clients[client as usize].running = Running::Paused,
             Action::Delay(lane, at) => self.delay(setup, lane, at, observer),
             Action::Drop(lane, at) => {
                 let lost = self.take(lane, at);
                 observer.event(Event::Lost { tag: lost.tag });
             }
+            Action::Duplicate(lane, at) => self.duplicate(setup, lane, at, observer),
             Action::Crash(client) => self.crash(setup, client, observer),
             Action::Restart(node) => self.restart(setup, node, observer),
             Action::JumpForward(node) => {
-                let jump = setup.jump.0 as u8;
-                if !setup.policy.keeps_expiry_in_value() {
-                    self.nodes[node as usize].pass_time(jump, false, |resource, by| {
-                        observer.event(Event::Expired { node, resource, by });
-                    });
+                if setup.is_jumpy() {
+                    let ended = |resource, by| observer.event(Event::Expired { node, resource, by });
+                    self.advance(setup, node, setup.jump.0 as u8, ended);
                 }
             }
             Action::JumpBack(node) => {
-                if !setup.policy.keeps_expiry_in_value() {
-                    self.nodes[node as usize].turn_back(setup.jump.0 as u8);
+                if setup.is_jumpy() {
+                    self.turn_back(node, setup.jump.0 as u8);
                 }
             }
+            Action::Gain(process) => self.gain(setup, process, observer),
+            Action::Lag(process) => self.tick(setup, Some(process), observer),
+            Action::Cut(link) => self.cut.insert(link),
+            Action::Failover(replica) => self.fail_over(setup, replica, observer),
+            Action::Evict(node, key) => self.nodes[node as usize].memory.entries[key.0 as usize] = None,
+            Action::EvictCounter(node, key) => self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0),
             Action::Cancel(client) => self.step_client(setup, client, Input::Cancel, observer),
             Action::CancelUnsent(client) => self.cancel_unsent(setup, client, observer),
         }
@@ -68,9 +77,26 @@ impl World {
         self.messages.remove(position)
     }
 
-    fn tick(&mut self, setup: &Setup, observer: &mut impl Observer) {
+    /// One tick, for everybody but a process whose clock lags.
+    fn tick(&mut self, setup: &Setup, lags: Option<Process>, observer: &mut impl Observer) {
         let believers = self.believers(setup);
-        self.pass_time(setup, |node, resource, by| observer.event(Event::Expired { node, resource, by }));
+        self.pass_time(setup, lags, |node, resource, by| observer.event(Event::Expired { node, resource, by }));
+        self.note_lapses(setup, believers, observer);
+    }
+
+    /// One tick, for a single clock.
+    fn gain(&mut self, setup: &Setup, process: Process, observer: &mut impl Observer) {
+        let believers = self.believers(setup);
+        match process {
+            Process::Client(client) => self.clients[client as usize].worker.rebase(Ticks(1)),
+            Process::Node(node) => {
+                self.advance(setup, node, 1, |resource, by| observer.event(Event::Expired { node, resource, by }));
+            }
+        }
+        self.note_lapses(setup, believers, observer);
+    }
+
+    fn note_lapses(&self, setup: &Setup, believers: u8, observer: &mut impl Observer) {
         let after = self.believers(setup);
         for client in (0..self.clients.len() as u8).filter(|c| believers & !after & (1 << c) != 0) {
             observer.event(Event::Lapsed { client });
@@ -92,12 +118,26 @@ impl World {
         self.sort_lanes(setup);
     }
 
+    /// Puts a copy of a request under way, for whose answer nobody waits.
+    fn duplicate(&mut self, setup: &Setup, lane: Lane, at: u8, observer: &mut impl Observer) {
+        let tag = self.tag();
+        let position = self.position(lane, at);
+        let original = &mut self.messages[position];
+        observer.event(Event::Duplicated { tag: original.tag, copy: tag });
+        let copy = Message { age: 0, delayed: false, awaited: false, sent: Sent::Again, tag, ..*original };
+        if is_write(&copy) {
+            original.sent = Sent::Twice;
+        }
+        self.sort_lanes(setup);
+        self.post(setup, copy);
+    }
+
     fn crash(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
         let state = &mut self.clients[client as usize];
         state.running = Running::Crashed;
         state.worker.crash();
         state.grants = Default::default();
-        for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
+        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
             entry.by.bereft |= entry.by.client == client;
         }
         for message in self.messages.iter_mut().filter(|m| m.lane.client == client) {
@@ -125,10 +165,39 @@ impl World {
         let node = &mut self.nodes[index as usize];
         match setup.persistence {
             Persistence::Nothing => *node = Node::default(),
+            Persistence::EverySecond => node.memory = self.saved[index as usize],
             Persistence::Always => {}
         }
         node.down = setup.restart_delay.0 as u8;
-        // The connections break, and with them goes what is under way on them.
+        node.subscribers = Default::default();
+        if !self.needs_disk(setup) {
+            self.save(setup);
+        }
+        self.break_connections(index, observer);
+    }
+
+    fn replicate(&mut self, setup: &Setup, replica: u8) {
+        let memory = self.nodes[0].memory;
+        if Self::ranks_replicas(setup) {
+            self.replicas.iter_mut().for_each(|other| other.is_newest = false);
+        }
+        self.replicas[replica as usize] = Replica { memory, is_newest: Self::ranks_replicas(setup) };
+    }
+
+    /// A replica takes the place of the master, and those that are left copy all that it has.
+    fn fail_over(&mut self, setup: &Setup, replica: u8, observer: &mut impl Observer) {
+        let Replica { memory, .. } = self.replicas.remove(replica as usize);
+        self.nodes[0] = Node { memory, ..Node::default() };
+        if let Some(saved) = self.saved.first_mut() {
+            *saved = memory;
+        }
+        self.replicas.truncate(self.replicas_left(setup));
+        self.replicas.fill(Replica { memory, is_newest: false });
+        self.break_connections(0, observer);
+    }
+
+    /// The connections to a server break, and with them goes what is under way on them.
+    fn break_connections(&mut self, index: u8, observer: &mut impl Observer) {
         self.messages.retain(|m| {
             let breaks = m.lane.site == Site::Node(index);
             if breaks {
@@ -156,7 +225,8 @@ impl World {
         observer.event(Event::Served { client, site, slot: message.slot, tag: message.tag, command, reply, answer });
         let Some(tag) = answer else { return };
         let lane = Lane { direction: Direction::Reply, ..message.lane };
-        let answer = Message { lane, body: Body::Reply(reply), age: 0, delayed: false, tag, ..message };
+        let answer =
+            Message { lane, body: Body::Reply(reply), age: 0, delayed: false, sent: Sent::Once, tag, ..message };
         if Self::in_one_step(setup) {
             self.settle(setup, answer, reply, observer);
         } else {
@@ -180,7 +250,7 @@ impl World {
                 }
                 let Message { lane: Lane { client, .. }, slot, bereft, .. } = *message;
                 let by = Acquisition { client, slot, token, bereft };
-                if let Some(entry) = self.nodes[index as usize].entries[resource.0 as usize]
+                if let Some(entry) = self.nodes[index as usize].memory.entries[resource.0 as usize]
                     && acquires(verb)
                     && entry.is_live()
                     && entry.by.client != client
@@ -196,7 +266,11 @@ impl World {
                 }
                 let lease = setup.lease_of(client);
                 let request = Request { resource, verb, mint, by, lease };
-                let served = self.nodes[index as usize].serve(&setup.policy, request);
+                let node = &mut self.nodes[index as usize];
+                let served = node.memory.serve(&setup.policy, request);
+                if verb == Verb::Subscribe {
+                    node.subscribers[resource.0 as usize] |= 1 << client;
+                }
                 self.flags.wrong_release |= served.wrong;
                 if served.freed {
                     self.publish(setup, index, resource, observer);
@@ -210,6 +284,10 @@ impl World {
                 Command::Read { account, .. } | Command::Check { account, .. } | Command::Write { account, .. },
                 Site::Store,
             ) => {
+                let other = self.other_half(message);
+                if let Some(original) = other.filter(|_| message.is_copy()) {
+                    self.messages[original].sent = Sent::Once;
+                }
                 let stored =
                     self.accounts[account.0 as usize].serve(setup.policy.program.check, setup.compare, command, grant);
                 self.flags.lost_update |= stored.lost_update;
@@ -218,8 +296,9 @@ impl World {
                     let client = message.lane.client;
                     let again = message.awaited && self.clients[client as usize].worker.writes_done() > 0;
                     observer.event(Event::Accepted { client, again });
-                    self.outdate(setup, account);
+                    self.outdate(account, message, other, setup);
                 }
+                self.sort_lanes(setup);
                 Some(stored.reply)
             }
             (Command::Lock { .. }, Site::Store)
@@ -244,7 +323,8 @@ impl World {
             observer.event(Event::Published { node, client, slot, tag });
             let lane = Lane { client, site: Site::Node(node), direction: Direction::Reply };
             let body = Body::Reply(Reply::Freed);
-            let told = Message { lane, slot, body, age: 0, delayed: false, awaited: true, bereft: false, tag };
+            let sent = Sent::Once;
+            let told = Message { lane, slot, body, age: 0, delayed: false, awaited: true, bereft: false, sent, tag };
             self.post(setup, told);
         }
     }
@@ -281,7 +361,7 @@ impl World {
         if !is_current || is_old {
             return;
         }
-        let stands = |n: &&Node| n.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
+        let stands = |n: &&Node| n.memory.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
         if self.nodes.iter().filter(stands).count() != setup.policy.quorum as usize {
             return;
         }
@@ -302,7 +382,12 @@ impl World {
     }
 
     /// After an accepted write, what anybody had read before is no longer what the account holds.
-    fn outdate(&mut self, setup: &Setup, account: Resource) {
+    ///
+    /// But of a write that was sent twice, the second to come (`other`) writes what is there already.
+    fn outdate(&mut self, account: Resource, by: &Message, other: Option<usize>, setup: &Setup) {
+        if let Body::Request { command: Command::Write { seen: WRITTEN, .. }, .. } = by.body {
+            return;
+        }
         let works_on = |client: usize| {
             let config = Self::config(setup, client as u8);
             config.locks.as_slice()[Worker::account_slot(&config).0 as usize]
@@ -314,15 +399,28 @@ impl World {
                 *seen = OUTDATED;
             }
         }
-        for message in self.messages.iter_mut().filter(|m| works_on(m.lane.client as usize) == account) {
+        let works = |m: &Message| works_on(m.lane.client as usize) == account;
+        for (index, message) in self.messages.iter_mut().enumerate().filter(|(_, m)| works(m)) {
             match &mut message.body {
                 Body::Request { command: Command::Write { seen, .. }, .. } | Body::Reply(Reply::Account(seen)) => {
-                    *seen = OUTDATED;
+                    *seen = if Some(index) == other { WRITTEN } else { OUTDATED };
                 }
                 Body::Request { .. } | Body::Reply(_) => {}
             }
         }
-        self.sort_lanes(setup);
+    }
+
+    /// Of a write that was sent twice, the one that is still under way.
+    ///
+    /// Should there be several that ask exactly the same, it makes no difference which of them is taken for it.
+    fn other_half(&self, message: &Message) -> Option<usize> {
+        let wanted = match message.sent {
+            Sent::Once => return None,
+            Sent::Twice => Sent::Again,
+            Sent::Again => Sent::Twice,
+        };
+        let is_other = |m: &Message| m.sent == wanted && m.lane == message.lane && m.body == message.body;
+        self.messages.iter().position(is_other)
     }
 
     fn settle(&mut self, setup: &Setup, message: Message, reply: Reply, observer: &mut impl Observer) {
@@ -387,7 +485,8 @@ impl World {
         let awaited = self.clients[client as usize].worker.awaited(op.place) == Some(op);
         let lane = Lane { client, site, direction: Direction::Request };
         let body = Body::Request { command, grant };
-        let message = Message { lane, slot, body, age: 0, delayed: false, awaited, bereft: false, tag };
+        let sent = Sent::Once;
+        let message = Message { lane, slot, body, age: 0, delayed: false, awaited, bereft: false, sent, tag };
         self.post(setup, message);
     }
 
@@ -397,7 +496,7 @@ impl World {
     /// holds more than a few requests.
     fn is_stuck(&self, setup: &Setup, client: u8, op: OpId, command: Command) -> bool {
         let gives_back = matches!(command, Command::Lock { verb, .. } if releases(verb));
-        let passed_by = |m: &Message| m.delayed && setup.network == Network::Unordered;
+        let passed_by = |m: &Message| m.is_copy() || m.delayed && setup.network == Network::Unordered;
         let in_the_way =
             |m: &Message| m.is_request() && m.lane.client == client && m.place() == op.place && !passed_by(m);
         !gives_back && self.messages.iter().any(in_the_way)
@@ -452,4 +551,8 @@ impl World {
             observer.event(Event::TurnedDown { client });
         }
     }
+}
+
+fn is_write(message: &Message) -> bool {
+    matches!(message.body, Body::Request { command: Command::Write { .. }, .. })
 }

@@ -10,6 +10,9 @@ pub const CURRENT: Seen = Seen(0);
 /// What a read returned and has been overwritten since.
 pub const OUTDATED: Seen = Seen(1);
 
+/// What the account holds is what this very write has written: it was sent twice, and the other one came first.
+pub const WRITTEN: Seen = Seen(2);
+
 /// One account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -51,7 +54,7 @@ impl Account {
             Command::Write { seen, .. } => {
                 let stale = grant != 0 && grant < self.grant;
                 self.grant = self.grant.max(grant);
-                Stored { reply: Reply::Account(CURRENT), accepted: true, lost_update: seen != CURRENT, stale }
+                Stored { reply: Reply::Account(CURRENT), accepted: true, lost_update: seen == OUTDATED, stale }
             }
         }
     }

@@ -1,11 +1,14 @@
 //! The state of the world.
 
+use alloc::vec::Vec;
+
 use protocol::{Command, Config, Fence, Fencing, MAX_SLOTS, Reply, Resource, Slot, Ticks, Time, Token, Worker};
 use smallvec::SmallVec;
 
-use crate::message::{Body, Direction, Lane, Message};
-use crate::server::{Acquisition, Node};
-use crate::setup::{Budget, MAX_CLIENTS, Network, Setup};
+use crate::action::Process;
+use crate::message::{Body, Direction, Lane, Links, Message, Sent};
+use crate::server::{Acquisition, Memory, Node, Replica};
+use crate::setup::{Budget, Fault, MAX_CLIENTS, Network, Persistence, Promote, Setup};
 use crate::store::Account;
 
 /// Whether a client runs.
@@ -49,10 +52,18 @@ pub struct World {
     pub clients: SmallVec<[Client; 2]>,
     /// The lock servers.
     pub nodes: SmallVec<[Node; 3]>,
+    /// What each lock server has on disk. Empty where nothing depends on it.
+    pub saved: Vec<Memory>,
+    /// In how many ticks the servers next write their memory to disk; zero where nothing depends on it.
+    pub until_sync: u8,
+    /// The replicas of the one lock server. Empty where nothing depends on them.
+    pub replicas: Vec<Replica>,
     /// The accounts of the protected resource, one for each lock.
     pub accounts: SmallVec<[Account; 2]>,
     /// The messages under way, sorted by lane; in a lane, the oldest first.
     pub messages: SmallVec<[Message; 8]>,
+    /// The links that are cut.
+    pub cut: Links,
     /// The faults that are left.
     pub faults: Budget,
     /// What was wrong with the last step.
@@ -75,6 +86,8 @@ impl Clone for World {
         Self {
             clients: SmallVec::from_slice(&self.clients),
             nodes: SmallVec::from_slice(&self.nodes),
+            saved: self.saved.clone(),
+            replicas: self.replicas.clone(),
             accounts: SmallVec::from_slice(&self.accounts),
             messages: SmallVec::from_slice(&self.messages),
             ..*self
@@ -92,9 +105,11 @@ impl World {
         }
         let mut node = Node::default();
         if setup.policy.fencing.is_counted() {
-            node.counters[..setup.resources as usize].fill(FIRST_TOKENS);
+            node.memory.counters[..setup.resources as usize].fill(FIRST_TOKENS);
         }
         world.nodes.resize(setup.policy.nodes as usize, node);
+        world.save(setup);
+        world.replicas.resize(world.replicas_left(setup), Replica { memory: node.memory, is_newest: false });
         world.accounts.resize(setup.resources as usize, Account::default());
         world
     }
@@ -130,18 +145,18 @@ impl World {
 
     /// Puts a message at its place in the canonical order.
     pub(crate) fn post(&mut self, setup: &Setup, message: Message) {
-        let unordered = setup.network == Network::Unordered;
-        let end = self.messages.partition_point(|m| {
-            m.lane < message.lane || (m.lane == message.lane && !(unordered && message.sorts_before(m)))
-        });
+        let rank = message.rank_in_lane(setup);
+        let end = self
+            .messages
+            .partition_point(|m| m.lane < message.lane || (m.lane == message.lane && rank >= m.rank_in_lane(setup)));
         self.messages.insert(end, message);
     }
 
     /// Brings lanes without an order into the canonical one, after messages have changed.
     pub(crate) fn sort_lanes(&mut self, setup: &Setup) {
         match setup.network {
-            Network::Fifo => {}
-            Network::Unordered => self.messages.sort_by_key(|a| a.sort_key()),
+            Network::Fifo if setup.faults.get(Fault::Duplicate) == 0 => {}
+            Network::Fifo | Network::Unordered => self.messages.sort_by_key(|m| (m.lane, m.rank_in_lane(setup))),
         }
     }
 
@@ -160,6 +175,7 @@ impl World {
             self.rank_fences(setup);
         }
         self.rank_grants();
+        self.rank_replicas();
     }
 
     fn rank_tokens(&mut self, setup: &Setup) {
@@ -185,13 +201,56 @@ impl World {
 
     /// Visits the number of every acquisition that is named by an entry or a message.
     fn each_token(&mut self, mut visit: impl FnMut(u8, Slot, &mut u32)) {
-        for entry in self.nodes.iter_mut().flat_map(|n| &mut n.entries).flatten() {
+        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
             visit(entry.by.client, entry.by.slot, &mut entry.by.token.0);
         }
         for message in &mut self.messages {
             if let Body::Request { command: Command::Lock { token, .. }, .. } = &mut message.body {
                 visit(message.lane.client, message.slot, &mut token.0);
             }
+        }
+    }
+
+    /// What the servers and their replicas remember, and what they have on disk.
+    pub(crate) fn memories(&mut self) -> impl Iterator<Item = &mut Memory> {
+        let replicas = self.replicas.iter_mut().map(|replica| &mut replica.memory);
+        self.nodes.iter_mut().map(|node| &mut node.memory).chain(&mut self.saved).chain(replicas)
+    }
+
+    /// How many replicas are left on which anything depends.
+    pub(crate) fn replicas_left(&self, setup: &Setup) -> usize {
+        let left = self.faults.get(Fault::Failover);
+        if left == 0 && setup.policy.acknowledged == 0 {
+            return 0;
+        }
+        setup.replicas.saturating_sub(setup.faults.get(Fault::Failover) - left).into()
+    }
+
+    /// Whether it makes a difference which replica heard of the master last.
+    pub(crate) fn ranks_replicas(setup: &Setup) -> bool {
+        setup.promote == Promote::MostUpToDate && setup.replicas > 1
+    }
+
+    /// Of replicas that remember the same, none is newer.
+    fn rank_replicas(&mut self) {
+        let Some((first, others)) = self.replicas.split_first() else { return };
+        if others.iter().all(|other| other.memory == first.memory) {
+            self.replicas.iter_mut().for_each(|replica| replica.is_newest = false);
+        }
+    }
+
+    /// Whether a server may still come back with what it has on disk.
+    pub(crate) fn needs_disk(&self, setup: &Setup) -> bool {
+        setup.persistence == Persistence::EverySecond && self.faults.get(Fault::Restart) > 0
+    }
+
+    /// Lets every server write its memory to disk, if anything depends on it.
+    pub(crate) fn save(&mut self, setup: &Setup) {
+        self.saved.clear();
+        self.until_sync = 0;
+        if self.needs_disk(setup) {
+            self.saved.extend(self.nodes.iter().map(|node| node.memory));
+            self.until_sync = setup.fsync_every.0 as u8;
         }
     }
 
@@ -232,7 +291,7 @@ impl World {
     /// A counter that a restart has set back mints tokens that lie before all that were minted earlier. In a world that
     /// keeps tokens by rank nothing would lie between.
     pub(crate) fn make_room(&mut self, setup: &Setup, resource: Resource, node: u8) {
-        let next = self.nodes[node as usize].counters[resource.0 as usize].0 + 1;
+        let next = self.nodes[node as usize].memory.counters[resource.0 as usize].0 + 1;
         let mut taken = false;
         self.each_fence(setup, resource, |fence| taken |= fence.0 == next);
         if taken {
@@ -241,8 +300,8 @@ impl World {
     }
 
     fn each_fence(&mut self, setup: &Setup, resource: Resource, mut visit: impl FnMut(&mut Fence)) {
-        for node in &mut self.nodes {
-            visit(&mut node.counters[resource.0 as usize]);
+        for memory in self.memories() {
+            visit(&mut memory.counters[resource.0 as usize]);
         }
         visit(&mut self.accounts[resource.0 as usize].fence);
         for (client, locks) in self.clients.iter_mut().zip(&setup.clients) {
@@ -298,14 +357,26 @@ impl World {
         self.grants_in_use().chain(accepted).max().unwrap_or(0) + 1
     }
 
-    /// Moves every clock by one tick.
-    pub(crate) fn pass_time(&mut self, setup: &Setup, mut expired: impl FnMut(u8, Resource, Acquisition)) {
-        for client in &mut self.clients {
-            client.worker.rebase(Ticks(1));
+    /// Moves every clock by one tick, but that of a process that lags.
+    pub(crate) fn pass_time(
+        &mut self,
+        setup: &Setup,
+        lags: Option<Process>,
+        mut expired: impl FnMut(u8, Resource, Acquisition),
+    ) {
+        for (index, client) in (0..).zip(&mut self.clients) {
+            if lags != Some(Process::Client(index)) {
+                client.worker.rebase(Ticks(1));
+            }
         }
-        for (index, node) in (0..).zip(&mut self.nodes) {
-            node.down = node.down.saturating_sub(1);
-            node.pass_time(1, setup.policy.keeps_expiry_in_value(), |resource, by| expired(index, resource, by));
+        for index in 0..self.nodes.len() as u8 {
+            self.nodes[index as usize].down = self.nodes[index as usize].down.saturating_sub(1);
+            if lags != Some(Process::Node(index)) {
+                self.advance(setup, index, 1, |resource, by| expired(index, resource, by));
+            }
+        }
+        for replica in &mut self.replicas {
+            replica.memory.pass_time(1, setup.policy.keeps_expiry_in_value(), |_, _| {});
         }
         for message in &mut self.messages {
             message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
@@ -319,29 +390,34 @@ impl World {
             }
         }
         self.sort_lanes(setup);
+        self.sync(setup);
     }
-}
 
-impl Node {
-    /// Lets time pass for the entries. What has expired goes, but where the expiry stands in the value.
-    pub(crate) fn pass_time(&mut self, ticks: u8, stays: bool, mut expired: impl FnMut(Resource, Acquisition)) {
-        for (index, slot) in (0..).zip(&mut self.entries) {
-            let Some(entry) = slot.as_mut().filter(|e| e.is_live()) else { continue };
-            let Some(left) = &mut entry.left else { continue };
-            *left = left.saturating_sub(ticks);
-            if *left == 0 {
-                expired(Resource(index), entry.by);
-                if !stays {
-                    *slot = None;
-                }
-            }
+    /// Moves the clock of one server forward. What it has on disk says when it expires, so it does so as well.
+    pub(crate) fn advance(&mut self, setup: &Setup, node: u8, ticks: u8, expired: impl FnMut(Resource, Acquisition)) {
+        let stays = setup.policy.keeps_expiry_in_value();
+        self.nodes[node as usize].memory.pass_time(ticks, stays, expired);
+        if let Some(saved) = self.saved.get_mut(node as usize) {
+            saved.pass_time(ticks, stays, |_, _| {});
         }
     }
 
-    /// Moves the server's wall clock back.
-    pub(crate) fn turn_back(&mut self, ticks: u8) {
-        for left in self.entries.iter_mut().flatten().filter_map(|entry| entry.left.as_mut()) {
-            *left = left.saturating_add(ticks);
+    /// Moves it back.
+    pub(crate) fn turn_back(&mut self, node: u8, ticks: u8) {
+        self.nodes[node as usize].memory.turn_back(ticks);
+        if let Some(saved) = self.saved.get_mut(node as usize) {
+            saved.turn_back(ticks);
+        }
+    }
+
+    /// Brings the disks one tick closer to the moment at which the servers write to them.
+    fn sync(&mut self, setup: &Setup) {
+        if self.saved.is_empty() {
+            return;
+        }
+        self.until_sync -= 1;
+        if self.until_sync == 0 {
+            self.save(setup);
         }
     }
 }
@@ -373,12 +449,13 @@ impl Message {
         }
     }
 
-    fn sort_key(&self) -> (Lane, Slot, Body, u8, [bool; 3]) {
-        (self.lane, self.slot, self.body, self.age, [self.delayed, self.awaited, self.bereft])
+    fn sort_key(&self) -> SortKey {
+        (self.lane, self.slot, self.body, self.age, [self.delayed, self.awaited, self.bereft], self.sent)
     }
 
-    fn sorts_before(&self, other: &Self) -> bool {
-        self.sort_key() < other.sort_key()
+    /// Where a message stands in its lane. None: in the order in which it was sent, before all that have no order.
+    fn rank_in_lane(&self, setup: &Setup) -> Option<SortKey> {
+        (setup.network == Network::Unordered || self.is_copy()).then(|| self.sort_key())
     }
 
     /// Whether two messages differ in nothing but their name.
@@ -390,6 +467,9 @@ impl Message {
         self.lane.direction == Direction::Request
     }
 }
+
+/// All that tells two messages apart, but their names.
+type SortKey = (Lane, Slot, Body, u8, [bool; 3], Sent);
 
 /// A set of small numbers, and the rank of each in it.
 #[derive(Clone, Copy, Default)]

@@ -25,14 +25,14 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
     }
     for (index, (old, new)) in (0..).zip(before.nodes.iter().zip(&after.nodes)) {
         for resource in 0..telling.model.setup().resources {
-            let (was, is) = (old.entries[usize::from(resource)], new.entries[usize::from(resource)]);
+            let (was, is) = (old.memory.entries[usize::from(resource)], new.memory.entries[usize::from(resource)]);
             // That time runs out is no change worth telling, until it has run out.
-            if action == Action::Tick && was.map(|e| e.by) == is.map(|e| e.by) {
+            if is_passing(action) && was.map(|e| e.by) == is.map(|e| e.by) {
                 continue;
             }
             let field = telling.words.lock(Resource(resource)).to_owned();
             note(telling.words.site(Site::Node(index)), field, telling.words.entry(was), telling.words.entry(is));
-            let counters = (old.counters[usize::from(resource)], new.counters[usize::from(resource)]);
+            let counters = (old.memory.counters[usize::from(resource)], new.memory.counters[usize::from(resource)]);
             let field = format!("{}:token", telling.words.lock(Resource(resource)));
             note(telling.words.site(Site::Node(index)), field, counters.0.0.to_string(), counters.1.0.to_string());
         }
@@ -47,6 +47,19 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         let up = |down: u8| if down == 0 { "up" } else { "down" }.to_owned();
         note(telling.words.site(Site::Node(index)), "state".to_owned(), up(old.down), up(new.down));
     }
+    if before.replicas.len() == after.replicas.len() {
+        for (number, (old, new)) in (1..).zip(before.replicas.iter().zip(&after.replicas)) {
+            for resource in (0..telling.model.setup().resources).map(Resource) {
+                let entry = |replica: &world::Replica| replica.memory.entries[usize::from(resource.0)];
+                if is_passing(action) && entry(old).map(|e| e.by) == entry(new).map(|e| e.by) {
+                    continue;
+                }
+                let field = format!("replica {number} {}", telling.words.lock(resource));
+                let (was, is) = (telling.words.entry(entry(old)), telling.words.entry(entry(new)));
+                note(telling.words.site(Site::Node(0)), field, was, is);
+            }
+        }
+    }
     for (index, (was, is)) in (0..).zip(balances.iter().zip(telling.ledger.balances())) {
         let field = telling.words.account(Resource(index));
         note(telling.words.site(Site::Store), field, was.to_string(), is.to_string());
@@ -57,6 +70,11 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         note(telling.words.site(Site::Store), field, token(old.fence, before), token(new.fence, telling.ticks));
     }
     list
+}
+
+/// Whether all that the action does to most entries is to bring their end closer.
+fn is_passing(action: Action) -> bool {
+    matches!(action, Action::Tick | Action::Lag(_))
 }
 
 impl Telling<'_> {

@@ -35,6 +35,7 @@ pub(crate) fn dated_event(setup: &Setup, event: Event, ticks: i64) -> Event {
         | Event::Delayed { .. }
         | Event::Ignored { .. }
         | Event::Published { .. }
+        | Event::Duplicated { .. }
         | Event::Told { .. }
         | Event::Blocked { .. }
         | Event::TurnedDown { .. }

@@ -1,7 +1,7 @@
 //! The money behind the accounts. The search only needs to know whether what was read is still current; a reader
 //! wants to see the balance come out wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{Command, Reply, Resource, Slot, Token, Verb};
 use world::{Event, Setup, Site};
@@ -35,6 +35,8 @@ pub(crate) struct Accepted {
     pub(crate) found: i64,
     /// What it holds now.
     pub(crate) left: i64,
+    /// Whether the same write, sent twice, had been accepted before.
+    pub(crate) again: bool,
 }
 
 /// Balances, and what each message carries.
@@ -45,6 +47,10 @@ pub(crate) struct Ledger {
     /// The amounts in messages.
     carried: BTreeMap<u32, i64>,
     told: BTreeMap<u32, Told>,
+    /// The message that a copy is of.
+    originals: BTreeMap<u32, u32>,
+    /// The writes that have been accepted, under the names of the originals.
+    written: BTreeSet<u32>,
     pub(crate) accepted: Vec<Accepted>,
 }
 
@@ -55,6 +61,8 @@ impl Ledger {
             seen: vec![DEPOSIT; setup.clients.len()],
             carried: BTreeMap::new(),
             told: BTreeMap::new(),
+            originals: BTreeMap::new(),
+            written: BTreeSet::new(),
             accepted: Vec::new(),
         }
     }
@@ -92,6 +100,15 @@ impl Ledger {
                 self.carried.insert(tag, self.seen[usize::from(client)] - WITHDRAWAL);
             }
         }
+        if let Event::Duplicated { tag, copy } = *event {
+            self.originals.insert(copy, tag);
+            if let Some(told) = self.told(tag) {
+                self.told.insert(copy, told);
+            }
+            if let Some(value) = self.carried(tag) {
+                self.carried.insert(copy, value);
+            }
+        }
         if let Event::Served { client, site, slot, tag, command, reply, answer } = *event {
             if let (Command::Write { account, .. }, Reply::Account(_)) = (command, reply) {
                 self.write(client, account, tag);
@@ -119,6 +136,7 @@ impl Ledger {
         let found = self.balances[usize::from(account.0)];
         let left = self.carried(tag).unwrap_or(found);
         self.balances[usize::from(account.0)] = left;
-        self.accepted.push(Accepted { client, account, found, left });
+        let again = !self.written.insert(self.originals.get(&tag).copied().unwrap_or(tag));
+        self.accepted.push(Accepted { client, account, found, left, again });
     }
 }

@@ -11,7 +11,7 @@ mod why;
 mod words;
 
 use trace::{Actor, ActorKind, Clock, FaultBudget, PropertyRef, ScenarioRef, Step, StepKind, Trace};
-use world::{Action, Direction, Event, Grain, Observer, Running, Site, World};
+use world::{Action, Direction, Event, Grain, Observer, Process, Running, Site, World};
 
 use crate::catalogue;
 use crate::explore::{Path, fingerprint};
@@ -116,6 +116,8 @@ pub(crate) struct Telling<'a> {
     ticks: i64,
     /// How far each server's wall clock is off.
     jumps: Vec<i64>,
+    /// How far each client's clock is off.
+    drifts: Vec<i64>,
     /// What happened in the last step.
     events: Vec<Event>,
     /// Whether no step has been told of yet.
@@ -125,7 +127,7 @@ pub(crate) struct Telling<'a> {
 impl<'a> Telling<'a> {
     fn new(model: &'a LockModel, words: Words) -> Self {
         let world = World::new(model.setup());
-        let jumps = vec![0; world.nodes.len()];
+        let (jumps, drifts) = (vec![0; world.nodes.len()], vec![0; world.clients.len()]);
         let ledger = Ledger::new(model.setup());
         Self {
             model,
@@ -135,6 +137,7 @@ impl<'a> Telling<'a> {
             ledger,
             ticks: 0,
             jumps,
+            drifts,
             events: Vec::new(),
             is_beginning: true,
         }
@@ -155,18 +158,29 @@ impl<'a> Telling<'a> {
             Action::Tick => self.ticks += 1,
             Action::JumpForward(node) => self.jumps[usize::from(node)] += i64::from(setup.jump.0),
             Action::JumpBack(node) => self.jumps[usize::from(node)] -= i64::from(setup.jump.0),
+            Action::Gain(process) => *self.drift(process) += 1,
+            Action::Lag(process) => {
+                self.ticks += 1;
+                *self.drift(process) -= 1;
+            }
             Action::Start(_)
             | Action::Wake(_)
             | Action::Deliver(..)
             | Action::Resume(_)
             | Action::Rejoin(_)
+            | Action::Heal(_)
+            | Action::Replicate(_)
             | Action::Pause(_)
             | Action::Delay(..)
             | Action::Drop(..)
+            | Action::Duplicate(..)
             | Action::Crash(_)
             | Action::Restart(_)
-            | Action::Cancel(_)
-            | Action::CancelUnsent(_) => {}
+            | Action::Cut(_)
+            | Action::Failover(_)
+            | Action::Evict(..)
+            | Action::EvictCounter(..) => {}
+            Action::Cancel(_) | Action::CancelUnsent(_) => {}
         }
         let mut step = Step::new(n, self.actor(action), kind(action, setup.grain), sentence(self, action));
         step.fault = action.fault().map(|fault| fault.name().to_owned());
@@ -197,20 +211,37 @@ impl<'a> Telling<'a> {
                 (Direction::Request, Grain::Message) => self.words.site(lane.site),
                 (Direction::Request, Grain::Exchange) | (Direction::Reply, _) => Words::client(lane.client),
             },
-            Action::Delay(lane, _) | Action::Drop(lane, _) => match lane.direction {
+            Action::Heal(link) | Action::Cut(link) => Words::client(link.client),
+            Action::Gain(process) | Action::Lag(process) => self.words.process(process),
+            Action::Delay(lane, _) | Action::Drop(lane, _) | Action::Duplicate(lane, _) => match lane.direction {
                 Direction::Request => Words::client(lane.client),
                 Direction::Reply => self.words.site(lane.site),
             },
-            Action::Restart(node) | Action::JumpForward(node) | Action::JumpBack(node) => {
-                self.words.site(Site::Node(node))
-            }
+            Action::Replicate(_) | Action::Failover(_) => self.words.site(Site::Node(0)),
+            Action::Restart(node)
+            | Action::JumpForward(node)
+            | Action::JumpBack(node)
+            | Action::Evict(node, _)
+            | Action::EvictCounter(node, _) => self.words.site(Site::Node(node)),
         }
+    }
+
+    /// How far the clock of a process is off.
+    fn drift(&mut self, process: Process) -> &mut i64 {
+        match process {
+            Process::Client(client) => &mut self.drifts[usize::from(client)],
+            Process::Node(node) => &mut self.jumps[usize::from(node)],
+        }
+    }
+
+    /// What a client's clock shows.
+    fn clock_of(&self, client: u8) -> i64 {
+        self.ticks + self.drifts[usize::from(client)]
     }
 
     /// What every clock shows, the actor's first.
     fn clocks(&self, actor: &str) -> Vec<Clock> {
-        let clients = (0..self.world.clients.len() as u8)
-            .map(|c| (Words::client(c), self.ticks + i64::from(self.model.setup().offset_of(c))));
+        let clients = (0..self.world.clients.len() as u8).map(|c| (Words::client(c), self.clock_of(c)));
         let nodes = (0..).zip(&self.jumps).map(|(n, jump)| (self.words.site(Site::Node(n)), self.ticks + jump));
         let store = std::iter::once((self.words.site(Site::Store), self.ticks));
         let mut clocks: Vec<_> = clients.chain(nodes).chain(store).map(|(actor, time)| Clock { actor, time }).collect();
@@ -248,15 +279,23 @@ fn kind(action: Action, grain: Grain) -> StepKind {
         Action::Tick => StepKind::Tick,
         Action::Resume(_) => StepKind::Resume,
         Action::Rejoin(_) => StepKind::Rejoin,
+        Action::Heal(_) => StepKind::Heal,
+        Action::Replicate(_) => StepKind::Replicate,
         Action::Pause(_)
         | Action::Delay(..)
         | Action::Drop(..)
+        | Action::Duplicate(..)
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::JumpForward(_)
         | Action::JumpBack(_)
-        | Action::Cancel(_)
-        | Action::CancelUnsent(_) => StepKind::Fault,
+        | Action::Gain(_)
+        | Action::Lag(_)
+        | Action::Cut(_)
+        | Action::Failover(_)
+        | Action::Evict(..)
+        | Action::EvictCounter(..) => StepKind::Fault,
+        Action::Cancel(_) | Action::CancelUnsent(_) => StepKind::Fault,
     }
 }
 

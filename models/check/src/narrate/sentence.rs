@@ -2,7 +2,7 @@
 
 use protocol::{Command, Notice, Standing, Time, Verb};
 use trace::{Fate, Hop};
-use world::{Action, Direction, Event, Lane, Site, World};
+use world::{Action, Direction, Event, Expiry, Lane, Link, Persistence, Site, World};
 
 use super::Telling;
 use super::words::Words;
@@ -18,21 +18,48 @@ pub(crate) fn sentence(telling: &Telling<'_>, action: Action) -> String {
         Action::Tick => format!("a tick passes{}", telling.endings()),
         Action::Resume(c) => format!("{} goes on, as if nothing had happened", client(c)),
         Action::Rejoin(c) => format!("{} starts again, without memory", client(c)),
+        Action::Heal(link) => format!("the link between {} is healed", telling.ends(link)),
+        Action::Replicate(r) => format!("{} catches up with {}", telling.replica(r), node(0)),
         Action::Pause(c) => format!("{} stops, without knowing it: a long pause", client(c)),
         Action::Delay(lane, _) => format!("{} is held up on its way {}", telling.cargo(), telling.route(lane)),
         Action::Drop(lane, _) => format!("{} is lost on its way {}", telling.cargo(), telling.route(lane)),
+        Action::Duplicate(lane, _) => {
+            format!("the client library sends {} again {}", telling.cargo(), telling.route(lane))
+        }
         Action::Crash(c) => format!("{} crashes", client(c)),
         Action::Restart(n) => format!("{} restarts{}", node(n), telling.memory(n)),
         Action::JumpForward(n) => {
             format!(
-                "the wall clock of {} jumps {} ticks ahead{}",
+                "the wall clock of {} jumps {} ticks ahead{}{}",
                 node(n),
                 telling.model.setup().jump.0,
+                telling.unmoved(),
                 telling.endings()
             )
         }
         Action::JumpBack(n) => {
-            format!("the wall clock of {} jumps {} ticks back", node(n), telling.model.setup().jump.0)
+            let (jump, unmoved) = (telling.model.setup().jump.0, telling.unmoved());
+            format!("the wall clock of {} jumps {jump} ticks back{unmoved}", node(n))
+        }
+        Action::Gain(p) => {
+            format!("the clock of {} gains a tick{}", telling.words.process_name(p), telling.endings())
+        }
+        Action::Lag(p) => {
+            let whose = telling.words.process_name(p);
+            format!("a tick passes that the clock of {whose} does not see{}", telling.endings())
+        }
+        Action::Cut(link) => format!("the link between {} is cut", telling.ends(link)),
+        Action::Failover(r) => {
+            format!("{} is lost, and {} takes its place{}", node(0), telling.replica(r), telling.unheard())
+        }
+        Action::Evict(n, key) => {
+            let owner = telling.before.nodes[usize::from(n)].memory.entries[usize::from(key.0)];
+            let entry = owner.map_or_else(|| "an entry".to_owned(), |entry| telling.words.owner(entry.by));
+            format!("{} runs out of memory and drops {entry}", node(n))
+        }
+        Action::EvictCounter(n, key) => {
+            let lock = telling.words.lock(key);
+            format!("{} runs out of memory and drops the counter {lock}:token", node(n))
         }
         Action::Cancel(c) => format!("the caller of {} gives up waiting{}", client(c), telling.consequences()),
         Action::CancelUnsent(c) => format!(
@@ -59,6 +86,7 @@ pub(crate) fn hops(telling: &Telling<'_>) -> Vec<Hop> {
             Event::Lost { tag } => (tag, Fate::Lost),
             Event::Delayed { tag } => (tag, Fate::Delayed),
             Event::Published { tag, .. } => (tag, Fate::Sent),
+            Event::Duplicated { copy, .. } => (copy, Fate::Sent),
             Event::Ignored { tag } => (tag, Fate::Ignored),
             Event::Served { tag, answer, .. } => {
                 hops.extend(hop(tag, Fate::Delivered));
@@ -187,7 +215,7 @@ impl Telling<'_> {
         let locks = self.world.clients[usize::from(client)].worker.locks();
         match locks.standing(&config, Time(0)) {
             Standing::Holding { until: Some(until), .. } => {
-                let end = self.ticks + i64::from(until.before(setup.policy.margin).0);
+                let end = self.clock_of(client) + i64::from(until.before(setup.policy.margin).0);
                 format!(" until tick {end}")
             }
             Standing::Holding { until: None, .. } | Standing::Free | Standing::Seeking | Standing::Leaving => {
@@ -230,6 +258,7 @@ impl Telling<'_> {
                 }
                 Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::CompareAndExtend | Verb::ExtendOrCreate => "renews",
                 Verb::Get | Verb::Del | Verb::CompareAndDelete | Verb::Exit => "has waited in vain for an answer",
+                Verb::Wait => "has waited in vain",
             },
             Some(Command::Write { .. } | Command::Check { .. }) => "has done its work",
             Some(Command::Read { .. }) | None => "stops waiting for an answer",
@@ -264,7 +293,9 @@ impl Telling<'_> {
     /// The message that a fault befell.
     fn cargo(&self) -> String {
         let tag = self.events.iter().find_map(|event| {
-            let (Event::Lost { tag } | Event::Delayed { tag }) = *event else { return None };
+            let (Event::Lost { tag } | Event::Delayed { tag } | Event::Duplicated { tag, .. }) = *event else {
+                return None;
+            };
             Some(tag)
         });
         tag.map_or_else(
@@ -286,9 +317,49 @@ impl Telling<'_> {
         }
     }
 
-    fn memory(&self, node: u8) -> String {
-        let (before, after) = (&self.before.nodes[usize::from(node)], &self.world.nodes[usize::from(node)]);
-        let forgot = before.entries != after.entries;
-        if forgot { ", and has forgotten everything".to_owned() } else { String::new() }
+    /// The two ends of a link.
+    fn ends(&self, link: Link) -> String {
+        format!("client {} and {}", Words::client(link.client), self.words.site_name(link.site))
+    }
+
+    /// What a replica is called.
+    fn replica(&self, index: u8) -> String {
+        match self.before.replicas.len() {
+            1 => "its replica".to_owned(),
+            _ => format!("its replica {}", index + 1),
+        }
+    }
+
+    /// What the promoted replica had not heard of.
+    fn unheard(&self) -> String {
+        let entries = |world: &World| world.nodes.first().map_or([None; world::MAX_RESOURCES], |n| n.memory.entries);
+        let lost = entries(&self.before).into_iter().zip(entries(&self.world)).filter(|(was, is)| was != is);
+        let parts: Vec<_> = lost
+            .map(|(was, is)| match (was, is) {
+                (Some(was), None) => format!("which has not heard of {}", self.words.owner(was.by)),
+                (_, Some(is)) => format!("which still has {}", self.words.entry(Some(is))),
+                (None, None) => String::new(),
+            })
+            .collect();
+        if parts.is_empty() { String::new() } else { format!(", {}", parts.join(" and ")) }
+    }
+
+    /// What a jump of the wall clock does not move.
+    fn unmoved(&self) -> &'static str {
+        match self.model.setup().expiry {
+            Expiry::Wall => "",
+            Expiry::Monotonic => ", but its entries expire by another clock",
+        }
+    }
+
+    fn memory(&self, node: u8) -> &'static str {
+        let memory = |world: &World| world.nodes[usize::from(node)].memory;
+        if memory(&self.before) == memory(&self.world) {
+            return "";
+        }
+        match self.model.setup().persistence {
+            Persistence::Nothing | Persistence::Always => ", and has forgotten everything",
+            Persistence::EverySecond => ", and remembers what it had last written to disk",
+        }
     }
 }

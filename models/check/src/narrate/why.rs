@@ -57,7 +57,7 @@ impl Telling<'_> {
             (Holder::Naive | Holder::ChecksThenActs, _) => "until it gives it back".to_owned(),
             (Holder::Clocked, None) => "for good".to_owned(),
             (Holder::Clocked, Some(until)) => {
-                format!("until tick {}", self.ticks + i64::from(until.before(setup.policy.margin).0))
+                format!("until tick {}", self.clock_of(client) + i64::from(until.before(setup.policy.margin).0))
             }
         };
         let name = lock.map_or("the lock", |lock| self.words.lock(lock));
@@ -68,7 +68,7 @@ impl Telling<'_> {
     fn entries(&self, lock: Resource) -> String {
         let entry = |(index, node): (u8, &world::Node)| {
             let site = self.words.site_name(Site::Node(index));
-            format!("{site}: {}", self.words.entry(node.entries[usize::from(lock.0)]))
+            format!("{site}: {}", self.words.entry(node.memory.entries[usize::from(lock.0)]))
         };
         let all: Vec<_> = (0..).zip(&self.world.nodes).map(entry).collect();
         format!("what the servers hold of {} at tick {}: {}", self.words.lock(lock), self.ticks, all.join(", "))
@@ -77,7 +77,7 @@ impl Telling<'_> {
     fn lost_update(&self) -> (Vec<String>, Vec<String>) {
         let Some(last) = self.ledger.accepted.last() else { return (Vec::new(), Vec::new()) };
         let computed_from = last.left + WITHDRAWAL;
-        let writes = self.ledger.accepted.iter().filter(|w| w.account == last.account).count() as i64;
+        let writes = self.ledger.accepted.iter().filter(|w| w.account == last.account && !w.again).count() as i64;
         let facts = vec![
             format!(
                 "client {} computed {} from a balance of {computed_from}, but when its write came the balance was {}",
@@ -123,7 +123,7 @@ impl Telling<'_> {
         let Some((client, site, node, tag, protocol::Command::Lock { resource, .. })) = served else {
             return (Vec::new(), Vec::new());
         };
-        let Some(entry) = self.before.nodes[usize::from(node)].entries[usize::from(resource.0)] else {
+        let Some(entry) = self.before.nodes[usize::from(node)].memory.entries[usize::from(resource.0)] else {
             return (Vec::new(), Vec::new());
         };
         let (sender, owner) = (Words::client(client), Words::client(entry.by.client));
@@ -145,7 +145,7 @@ impl Telling<'_> {
 
     fn stray_grant(&self) -> (Vec<String>, Vec<String>) {
         let Some((node, resource)) = self.world.stray() else { return (Vec::new(), Vec::new()) };
-        let Some(entry) = self.world.nodes[usize::from(node)].entries[usize::from(resource)] else {
+        let Some(entry) = self.world.nodes[usize::from(node)].memory.entries[usize::from(resource)] else {
             return (Vec::new(), Vec::new());
         };
         let client = Words::client(entry.by.client);

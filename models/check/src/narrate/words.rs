@@ -1,7 +1,7 @@
 //! The names of things, and how commands and answers are written.
 
 use protocol::{Command, Fence, Owner, Reply, Resource, Slot, Ticks, Token, TokenCheck, Verb};
-use world::{Acquisition, Entry, Setup, Site};
+use world::{Acquisition, Entry, Process, Setup, Site};
 
 use super::ledger::Ledger;
 use crate::scenario::Scenario;
@@ -12,6 +12,7 @@ pub(crate) struct Words {
     owner: Owner,
     ttl: Option<u32>,
     nodes: u8,
+    acknowledged: u8,
     /// Whether some client takes the same lock twice, so that a token needs its slot.
     repeats: bool,
     /// Whether the resource compares versions, so that what it refuses is no token.
@@ -29,6 +30,7 @@ impl Words {
             owner: setup.policy.owner,
             ttl: setup.policy.ttl.map(|ttl| ttl.0),
             nodes: setup.policy.nodes,
+            acknowledged: setup.policy.acknowledged,
             repeats,
             swaps: setup.policy.program.check == TokenCheck::CompareAndSwap,
         }
@@ -54,6 +56,22 @@ impl Words {
             Site::Node(_) if self.nodes == 1 => "redis".to_owned(),
             Site::Node(node) => format!("node {}", node + 1),
             Site::Store => "the resource".to_owned(),
+        }
+    }
+
+    /// The id of a process with a clock.
+    pub(crate) fn process(&self, process: Process) -> String {
+        match process {
+            Process::Client(client) => Self::client(client),
+            Process::Node(node) => self.site(Site::Node(node)),
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn process_name(&self, process: Process) -> String {
+        match process {
+            Process::Client(client) => format!("client {}", Self::client(client)),
+            Process::Node(node) => self.site_name(Site::Node(node)),
         }
     }
 
@@ -129,6 +147,7 @@ impl Words {
                     Verb::Enter => format!("SET {lock} {token}{ttl} if gone or {token}"),
                     Verb::Exit => format!("DEL {lock} if {token}, with the last hold"),
                     Verb::Subscribe => format!("SUBSCRIBE {lock}"),
+                    Verb::Wait => format!("WAIT {}", self.acknowledged),
                 }
             }
             Command::Read { account, fence } => format!("read {}{}", self.account(account), with_token(fence)),
@@ -173,7 +192,8 @@ impl Words {
                     | Verb::Look
                     | Verb::Clear
                     | Verb::GetSet
-                    | Verb::Exit,
+                    | Verb::Exit
+                    | Verb::Wait,
                 ) => "1".to_owned(),
                 None => "token is good".to_owned(),
             },

@@ -87,6 +87,11 @@ impl Form {
         Self::Number { of: "ticks", least, most: MAX_TICKS, or: None }
     }
 
+    /// A number from `least` to `most`.
+    pub(super) const fn number(of: &'static str, least: u32, most: u32) -> Self {
+        Self::Number { of, least, most, or: None }
+    }
+
     /// A count from 1 to `most`.
     pub(super) const fn count(of: &'static str, most: u32) -> Self {
         Self::Number { of, least: 1, most, or: None }

@@ -5,7 +5,7 @@ use protocol::{
     RefusedRenewal, Release, ReleaseTo, Renewal, Subscribe, Ticks, TokenCheck, UnknownAcquire, UnsettledWrite,
     Validity, Visit, Waiting,
 };
-use world::{Compare, MAX_CLIENTS, Network, Persistence};
+use world::{Compare, Expiry, MAX_CLIENTS, Network, Persistence, Promote};
 
 use super::form::{Form, Given, Latency, MAX_TICKS, Quorum, Resources, Value};
 use super::names::{GrainChoice, Named, RetryKind};
@@ -16,6 +16,9 @@ pub const MAX_UPDATES: u32 = 4;
 
 /// The most writes of one update.
 pub const MAX_WRITES: u32 = 3;
+
+/// The most replicas of a lock server.
+pub const MAX_REPLICAS: u32 = 2;
 
 /// A part of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -287,11 +290,21 @@ knobs! {
         network: Network = Network::Fifo, Form::Words(Network::WORDS);
         /// What a lock server remembers over a restart.
         persistence: Persistence = Persistence::Nothing, Form::Words(Persistence::WORDS);
+        /// How often a server writes its memory to disk, with `persistence` \"every-second\".
+        fsync_every: Ticks = Ticks(1), Form::ticks(1);
         /// How long a restarted server is down.
         restart_delay: Ticks = Ticks(0), Form::ticks(0);
+        /// How many replicas the lock server has. They copy it when they come to it.
+        replicas: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        /// By how many replicas a grant or a renewal has to be acknowledged before it counts (`WAIT`).
+        acknowledged: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        /// Which replica takes the place of a master that is lost.
+        promote: Promote = Promote::Any, Form::Words(Promote::WORDS);
         /// By how many ticks a wall clock jumps, forward or back.
         /// If it is not stated: by the ttl, or by one tick without a ttl.
         jump: Option<Ticks> = None, Form::ticks(1), unless stated Settings::jump;
+        /// By which clock the entries of a lock server expire.
+        expiry: Expiry = Expiry::Wall, Form::Words(Expiry::WORDS);
         /// By how many ticks the wall clock of each client is ahead of that of the client before.
         /// Only locks that keep times of day notice.
         offset: Ticks = Ticks(0), Form::ticks(0);

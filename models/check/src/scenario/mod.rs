@@ -27,7 +27,7 @@ pub use describe::{Described, Difference};
 pub use error::{Place, Problem, ScenarioError, ScenarioErrors};
 pub use expect::{Property, Verdict, Witness};
 pub use form::{Form, Latency, MAX_LATENCY, MAX_NAME, MAX_TICKS, Quorum, Resources};
-pub use knobs::{KNOBS, Knob, MAX_UPDATES, MAX_WRITES, Section, Settings};
+pub use knobs::{KNOBS, Knob, MAX_REPLICAS, MAX_UPDATES, MAX_WRITES, Section, Settings};
 pub use names::{GrainChoice, Named, RetryKind, Word};
 pub use parse::{MAX_BUDGET, MAX_BYTES, MAX_ROWS, SCHEMA};
 use place::Places;

@@ -5,7 +5,7 @@ use protocol::{
     RefusedRenewal, Release, ReleaseTo, Renewal, Subscribe, TokenCheck, UnknownAcquire, UnsettledWrite, Validity,
     Visit, Waiting,
 };
-use world::{Compare, Fault, Network, Persistence};
+use world::{Compare, Expiry, Fault, Network, Persistence, Promote};
 
 /// A word of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +228,17 @@ names! {
     }
     Persistence {
         Nothing = "none", "A restarted server remembers nothing.";
+        EverySecond = "every-second",
+            "A restarted server remembers what it had when it last wrote to disk, every `fsync_every` ticks.";
         Always = "always", "A restarted server remembers everything that it acknowledged.";
+    }
+    Promote {
+        Any = "any", "Any replica takes the place of a master that is lost.";
+        MostUpToDate = "most-up-to-date", "A replica takes its place that has heard most of the master.";
+    }
+    Expiry {
+        Wall = "wall", "Entries expire by the wall clock of their server, which can jump.";
+        Monotonic = "monotonic", "Entries expire by a clock that nobody can set.";
     }
     GrainChoice {
         Auto = "auto", "An exchange is one step where nothing can fall between a request and its reply.";
@@ -240,9 +250,14 @@ names! {
         Delay = "delay", "One message may stay under way beyond its bound.";
         DropRequest = "drop-request", "One request is lost.";
         DropReply = "drop-reply", "One reply is lost.";
+        Duplicate = "duplicate", "One request is sent again by the client library.";
         Crash = "crash", "One client ends; with `rejoin` it starts again without memory.";
         Restart = "restart", "One lock server stops and comes back with what it kept.";
         Jump = "jump", "The wall clock of one lock server moves by `jump` ticks.";
+        Drift = "drift", "The clock of one client or lock server gains or loses one tick.";
+        Partition = "partition", "The link between one client and one server is cut until it is healed.";
+        Failover = "failover", "The master is lost, and one of its replicas promoted.";
+        Evict = "evict", "One lock server drops one key for want of memory.";
         Cancel = "cancel", "A caller gives up one operation at an await point.";
     }
 }

@@ -12,6 +12,7 @@ use super::error::{Problem, ScenarioError};
 use super::expect::{Property, Verdict, Witness};
 use super::knobs::{KNOBS, Knob, Settings};
 use super::names::{GrainChoice, Named, RetryKind};
+use super::resolve::spares_exchanges;
 use super::{Quorum, Scenario, write};
 
 /// A combination that is refused.
@@ -138,12 +139,52 @@ pub static RULES: &[Rule] = &[
     },
     Rule {
         id: "counter-forgotten-twice",
-        reason: "tokens that are minted after each of two restarts can be equal, and the search only keeps their order",
-        instead: "set faults.restart to 1, or persistence to \"always\"",
+        reason: "tokens that are minted each time that the counter was forgotten can be equal, and the search only keeps their order",
+        instead: "let it be forgotten once: by a restart (with persistence \"none\") or by an eviction",
         clash: |s| {
-            let forgets = s.settings.fencing.is_counted() && s.settings.persistence == Persistence::Nothing;
-            clash(forgets && s.faults.get(Fault::Restart) > 1, &["faults.restart", "fencing", "persistence"])
+            let restarts = match s.settings.persistence {
+                Persistence::Nothing => s.faults.get(Fault::Restart),
+                Persistence::EverySecond | Persistence::Always => 0,
+            };
+            let evictions = s.faults.get(Fault::Evict);
+            let mut keys = vec!["faults.restart", "faults.evict", "fencing", "persistence"];
+            keys.retain(|key| match *key {
+                "faults.restart" | "persistence" => restarts > 0,
+                "faults.evict" => evictions > 0,
+                _ => true,
+            });
+            clash(s.settings.fencing.is_counted() && restarts + evictions > 1, &keys)
         },
+    },
+    Rule {
+        id: "counter-set-back",
+        reason: "a counter that comes back as it was a while ago mints tokens a second time, and the search only keeps their order",
+        instead: "leave the fault out, or set fencing to \"none\" (for a restart, persistence to \"none\" or \"always\" as well)",
+        clash: |s| {
+            let is_read_back = s.settings.persistence == Persistence::EverySecond && s.faults.get(Fault::Restart) > 0;
+            if is_read_back {
+                return clash(s.settings.fencing.is_counted(), &["faults.restart", "fencing", "persistence"]);
+            }
+            clash(s.settings.fencing.is_counted() && s.faults.get(Fault::Failover) > 0, &["faults.failover", "fencing"])
+        },
+    },
+    Rule {
+        id: "replicas-many-nodes",
+        reason: "replicas are modelled of one master only, not of each of several nodes",
+        instead: "set nodes to 1, or replicas to 0",
+        clash: |s| clash(s.settings.replicas > 0 && s.settings.nodes > 1, &["replicas", "nodes"]),
+    },
+    Rule {
+        id: "acknowledged-above-replicas",
+        reason: "a grant that more replicas must acknowledge than there are never counts",
+        instead: "lower acknowledged, or raise replicas",
+        clash: |s| clash(s.settings.acknowledged > s.settings.replicas, &["acknowledged", "replicas"]),
+    },
+    Rule {
+        id: "failover-above-replicas",
+        reason: "each failover takes a replica, and there are not as many",
+        instead: "lower faults.failover, or raise replicas",
+        clash: |s| clash(s.faults.get(Fault::Failover) > s.settings.replicas, &["faults.failover", "replicas"]),
     },
     Rule {
         id: "check-without-fencing",
@@ -159,7 +200,9 @@ pub static RULES: &[Rule] = &[
         reason: "without a lock there is no lock server to which this fault could happen",
         instead: "leave the fault out, or set acquire to another value than \"unlocked\"",
         clash: |s| {
-            let fault = [Fault::Restart, Fault::Jump].into_iter().find(|f| s.faults.get(*f) > 0)?;
+            let fault = [Fault::Restart, Fault::Jump, Fault::Failover, Fault::Evict]
+                .into_iter()
+                .find(|f| s.faults.get(*f) > 0)?;
             clash(is_unlocked(&s.settings), &[&format!("faults.{}", fault.name()), "acquire"])
         },
     },
@@ -172,9 +215,9 @@ pub static RULES: &[Rule] = &[
     Rule {
         id: "exchange-with-fault",
         reason: "request and reply cannot be one step where this fault could fall between them",
-        instead: "set grain to \"auto\", or leave the fault out (only \"jump\" allows this grain)",
+        instead: "set grain to \"auto\", or leave the fault out (only \"jump\" and \"evict\" allow this grain)",
         clash: |s| {
-            let fault = s.faults.kinds().find(|f| *f != Fault::Jump)?;
+            let fault = s.faults.kinds().find(|f| !spares_exchanges(*f))?;
             clash(is_exchange(s), &["grain", &format!("faults.{}", fault.name())])
         },
     },
@@ -261,6 +304,17 @@ pub static RULES: &[Rule] = &[
         clash: |s| {
             let assumes = s.settings.unknown == UnknownAcquire::AssumeHeld;
             clash(assumes && s.settings.quorum_of == QuorumOf::Reachable, &["unknown", "quorum_of"])
+        },
+    },
+    Rule {
+        id: "drift-of-a-time-of-day",
+        reason: "the search keeps the wall clocks of clients a fixed time apart, and this lock compares what they read",
+        instead: "set offset to tell how far they are apart, and leave the fault out",
+        clash: |s| {
+            let reads = s.settings.fencing == Fencing::ClientClock;
+            let key = if reads { "fencing" } else { "acquire" };
+            let compares = reads || takes_over(&s.settings);
+            clash(compares && s.faults.get(Fault::Drift) > 0, &["faults.drift", key])
         },
     },
     Rule {

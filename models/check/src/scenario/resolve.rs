@@ -23,8 +23,12 @@ impl Scenario {
             latency_greatest: settings.latency.greatest,
             network: settings.network,
             persistence: settings.persistence,
+            fsync_every: settings.fsync_every,
             restart_delay: settings.restart_delay,
+            replicas: settings.replicas,
+            promote: settings.promote,
             jump: settings.jump(),
+            expiry: settings.expiry,
             offset: settings.offset,
             rejoin: settings.rejoin,
             compare: settings.compare,
@@ -36,7 +40,7 @@ impl Scenario {
     /// The grain that counts: an exchange is one step only where nothing can fall between a request and its reply.
     pub fn grain(&self) -> Grain {
         let is_undisturbed = self.settings.latency.greatest == Ticks(0)
-            && self.faults.kinds().all(|f| f == Fault::Jump)
+            && self.faults.kinds().all(spares_exchanges)
             && self.settings.reentrance == Reentrance::Nothing;
         match self.settings.grain {
             GrainChoice::Message => Grain::Message,
@@ -59,6 +63,25 @@ impl Scenario {
         };
         let place = self.places.of(&["resources".to_owned()]);
         ScenarioError { place, about: "world.resources".to_owned(), problem }.into()
+    }
+}
+
+/// Whether a fault befalls neither messages nor clients, so that it makes no difference whether it falls between a
+/// request and its reply or after them.
+pub(super) fn spares_exchanges(fault: Fault) -> bool {
+    match fault {
+        Fault::Jump | Fault::Evict => true,
+        Fault::Pause
+        | Fault::Delay
+        | Fault::DropRequest
+        | Fault::DropReply
+        | Fault::Duplicate
+        | Fault::Crash
+        | Fault::Restart
+        | Fault::Drift
+        | Fault::Partition
+        | Fault::Failover
+        | Fault::Cancel => false,
     }
 }
 
@@ -88,6 +111,7 @@ impl Settings {
             renewals: self.renewals,
             refused_renewal: self.refused_renewal,
             late_answer: self.late_answer,
+            acknowledged: self.acknowledged,
             fencing: self.fencing,
             reentrance: self.reentrance,
             waiting: self.waiting,

@@ -107,6 +107,8 @@ fn sorted_locks_are_sorted_by_name() -> Result<(), ScenarioErrors> {
 fn an_exchange_is_one_step_only_where_nothing_can_fall_into_it() {
     assert_eq!(good("").grain(), Grain::Exchange);
     assert_eq!(good("faults.jump = 1").grain(), Grain::Exchange);
+    assert_eq!(good("faults.jump = 1\nfaults.evict = 1").grain(), Grain::Exchange);
+    assert_eq!(good("faults.drift = 1").grain(), Grain::Message);
     assert_eq!(good("faults.pause = 1").grain(), Grain::Message);
     assert_eq!(good("world.latency = 1").grain(), Grain::Message);
     assert_eq!(good("world.grain = \"message\"").grain(), Grain::Message);
@@ -272,7 +274,7 @@ fn the_command_line_can_be_wrong() {
     --set: unknown knob tll
       help: did you mean ttl?
     --set: unknown knob zebra
-      help: the knobs are acquire, owner, release, release_to, ttl, quorum, quorum_of, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, reentrance, waiting, subscribe, fallback_poll, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, on_cancel, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, restart_delay, jump, offset, rejoin, grain
+      help: the knobs are acquire, owner, release, release_to, ttl, quorum, quorum_of, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, reentrance, waiting, subscribe, fallback_poll, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, on_cancel, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, replicas, acknowledged, promote, jump, expiry, offset, rejoin, grain
     --set: unknown knob pause
       help: faults are set by --faults pause=1
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found 0
@@ -331,6 +333,13 @@ const REFUSED: &[(&str, &str)] = &[
     ("fencing-unlocked", "[lock]\nacquire = \"unlocked\"\nfencing = \"incr-before\""),
     ("fencing-many-nodes", "[lock]\nfencing = \"with-grant\"\n[world]\nnodes = 3"),
     ("counter-forgotten-twice", "[lock]\nfencing = \"with-grant\"\n[faults]\nrestart = 2"),
+    (
+        "counter-set-back",
+        "[lock]\nfencing = \"with-grant\"\n[world]\npersistence = \"every-second\"\n[faults]\nrestart = 1",
+    ),
+    ("replicas-many-nodes", "[world]\nnodes = 3\nreplicas = 1"),
+    ("acknowledged-above-replicas", "[world]\nreplicas = 1\nacknowledged = 2"),
+    ("failover-above-replicas", "[faults]\nfailover = 1"),
     ("check-without-fencing", "[resource]\ncheck = \"on-write\""),
     ("server-fault-unlocked", "[lock]\nacquire = \"unlocked\"\n[faults]\njump = 1"),
     ("exchange-with-latency", "[world]\nlatency = 1\ngrain = \"exchange\""),
@@ -352,6 +361,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("re-entry-counted-by-script", "[lock]\nowner = \"per-client\"\nreentrance = \"count\"\nrelease = \"del\""),
     ("quorum-of-two-kinds", "[lock]\nquorum = 2\nquorum_of = \"reachable\"\n[world]\nnodes = 3"),
     ("assumed-and-reachable", "[lock]\nunknown = \"assume-held\"\nquorum_of = \"reachable\""),
+    ("drift-of-a-time-of-day", "[lock]\nfencing = \"client-clock\"\n[faults]\ndrift = 1"),
     ("notified-unlocked", "[lock]\nacquire = \"unlocked\"\nwaiting = \"notified\""),
     ("notified-by-many-nodes", "[lock]\nwaiting = \"notified\"\n[world]\nnodes = 3"),
     ("notified-without-retry", "[lock]\nwaiting = \"notified\"\nretry = \"none\""),

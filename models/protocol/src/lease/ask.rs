@@ -5,11 +5,11 @@ use crate::policy::{Acquire, Policy, Reentrance, UnknownAcquire};
 use crate::tape::Tape;
 use crate::wire::{Reply, Verb};
 
-/// How far each server has come in the commands of the present attempt.
+/// How far each server has come in the commands of the present attempt: a number for each, in two bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Stages {
-    second: Nodes,
-    third: Nodes,
+    low: Nodes,
+    high: Nodes,
 }
 
 /// What follows from an answer.
@@ -24,6 +24,9 @@ pub(super) enum Next {
     /// A further command.
     Ask { verb: Verb, stage: u8, fence: Option<Fence> },
 }
+
+/// The stage of a server that has granted the lock and is asked whether its replicas know.
+pub(super) const ACKNOWLEDGING: u8 = 3;
 
 /// The first command.
 pub(super) fn first(policy: &Policy) -> Verb {
@@ -89,31 +92,32 @@ fn after(policy: &Policy, stage: u8, reply: Reply) -> Next {
 
 /// Whether an entry of the client surely stands when the command of a stage is under way.
 pub(super) fn stands_at(policy: &Policy, stage: u8) -> bool {
-    policy.acquire == Acquire::SetnxThenExpire && stage > 0
+    policy.acquire == Acquire::SetnxThenExpire && stage == 1
 }
 
 impl Stages {
     /// The stage that a server is at, counted from zero.
     pub(super) fn of(self, node: NodeId) -> u8 {
-        u8::from(self.second.contains(node)) + 2 * u8::from(self.third.contains(node))
+        u8::from(self.low.contains(node)) + 2 * u8::from(self.high.contains(node))
     }
 
     pub(super) fn set(&mut self, node: NodeId, stage: u8) {
         self.clear(Nodes::only(node));
-        match stage {
-            0 => {}
-            1 => self.second.insert(node),
-            _ => self.third.insert(node),
+        if stage & 1 != 0 {
+            self.low.insert(node);
+        }
+        if stage & 2 != 0 {
+            self.high.insert(node);
         }
     }
 
     pub(super) fn clear(&mut self, nodes: Nodes) {
-        self.second = self.second.without(nodes);
-        self.third = self.third.without(nodes);
+        self.low = self.low.without(nodes);
+        self.high = self.high.without(nodes);
     }
 
     pub(super) fn fold(&mut self, tape: &mut impl Tape) {
-        tape.nodes(&mut self.second);
-        tape.nodes(&mut self.third);
+        tape.nodes(&mut self.low);
+        tape.nodes(&mut self.high);
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Renew {
     pub(super) next: Option<Time>,
     pub(super) left: Option<u8>,
     pub(super) round: Round,
+    /// Of those pending, the ones that have extended the lease and are asked whether their replicas have it.
+    pub(super) acks: Nodes,
     pub(super) extended: Nodes,
     pub(super) refused: Nodes,
     pub(super) expires: Option<Time>,
@@ -36,6 +38,7 @@ impl Lease {
         if renew.is_under_way() {
             if cx.now >= renew.round.timeout {
                 renew.round.pending = Nodes::NONE;
+                renew.acks = Nodes::NONE;
                 return self.go_on_renewing(cx);
             }
             return Change::Nothing;
@@ -88,8 +91,16 @@ impl Lease {
         let Phase::Held(hold) = &mut self.phase else { return Change::Nothing };
         let policy = cx.policy;
         let renew = &mut hold.renew;
+        let acknowledged = policy.acknowledged == 0 || renew.acks.contains(node);
         renew.round.pending.remove(node);
+        renew.acks.remove(node);
         match outcome {
+            Outcome::Answered(Reply::Done | Reply::Minted(_)) if !acknowledged => {
+                renew.round.ask(Nodes::only(node), cx);
+                renew.acks.insert(node);
+                self.send(cx, node, Verb::Wait);
+                return Change::Nothing;
+            }
             Outcome::Answered(Reply::Done | Reply::Minted(_)) => renew.extended.insert(node),
             Outcome::Answered(_) if policy.refused_renewal == RefusedRenewal::Ignored => renew.extended.insert(node),
             Outcome::Answered(_) => renew.refused.insert(node),
@@ -213,6 +224,7 @@ impl Renew {
         if !self.is_under_way() {
             return;
         }
+        tape.nodes(&mut self.acks);
         tape.nodes(&mut self.extended);
         tape.nodes(&mut self.refused);
         tape.option(&mut self.expires, |tape, t| tape.time(t));

@@ -341,13 +341,13 @@ impl Lease {
     /// The operation that a request to a server is, as things stand.
     fn op(&self, slot: Slot, node: NodeId) -> OpId {
         let stage = match &self.phase {
-            Phase::Seeking(seek) => seek.stages.of(node) + 3 * u8::from(seek.retried.contains(node)),
+            Phase::Seeking(seek) => seek.stages.of(node) + 4 * u8::from(seek.retried.contains(node)),
             Phase::Leaving(leave) => u8::from(leave.second.contains(node)),
+            Phase::Held(hold) => u8::from(hold.renew.acks.contains(node)),
             Phase::Idle
             | Phase::Subscribing { .. }
             | Phase::Minting { .. }
             | Phase::Stamping { .. }
-            | Phase::Held(_)
             | Phase::Lost(_) => 0,
         };
         OpId { place: Place::Lock(slot, node), round: self.round, stage }

@@ -67,6 +67,9 @@ impl Lease {
         seek.round.pending.remove(node);
         seek.stages.set(node, 0);
         match outcome {
+            Outcome::Answered(Reply::Done) if stage == ask::ACKNOWLEDGING => seek.granted.insert(node),
+            // The entry stands, but nobody knows whether it will outlive its server.
+            _ if stage == ask::ACKNOWLEDGING => {}
             Outcome::Answered(reply) => {
                 if cx.policy.quorum_of == QuorumOf::Reachable {
                     seek.answered.insert(node);
@@ -91,7 +94,7 @@ impl Lease {
         match next {
             Next::Granted(fence) => {
                 seek.fence = fence.or(seek.fence);
-                seek.granted.insert(node);
+                return self.stand(cx, Nodes::only(node));
             }
             // After an unknown result an own entry may stand there all the same, now or later.
             Next::Taken if asked_again => {}
@@ -110,26 +113,50 @@ impl Lease {
         self.judge(cx)
     }
 
+    /// The entries of some servers are complete. They count at once, or when enough replicas have them as well.
+    fn stand<O: Outbox>(&mut self, cx: &mut Context<'_, O>, nodes: Nodes) -> Change {
+        let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
+        if cx.policy.acknowledged == 0 {
+            seek.granted = seek.granted.union(nodes);
+            return self.judge(cx);
+        }
+        seek.round.ask(nodes, cx);
+        for node in nodes.iter() {
+            seek.stages.set(node, ask::ACKNOWLEDGING);
+        }
+        for node in nodes.iter() {
+            self.send(cx, node, Verb::Wait);
+        }
+        Change::Nothing
+    }
+
     /// All servers that have not answered in time.
     pub(super) fn overdue<O: Outbox>(&mut self, cx: &mut Context<'_, O>) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let silent = seek.round.pending;
-        let mut standing = Nodes::NONE;
-        for node in silent.iter().filter(|node| ask::stands_at(cx.policy, seek.stages.of(*node))) {
-            standing.insert(node);
+        let (mut standing, mut acknowledging) = (Nodes::NONE, Nodes::NONE);
+        for node in silent.iter() {
+            match seek.stages.of(node) {
+                ask::ACKNOWLEDGING => acknowledging.insert(node),
+                stage if ask::stands_at(cx.policy, stage) => standing.insert(node),
+                _ => {}
+            }
         }
         seek.round.pending = Nodes::NONE;
         seek.stages.clear(silent);
         // The entry of a server that answered the first command stands, whatever became of the second.
+        if cx.policy.acknowledged > 0 && !standing.is_empty() {
+            return self.stand(cx, standing);
+        }
         seek.granted = seek.granted.union(standing);
-        self.unknown(cx, silent.without(standing), 0)
+        self.unknown(cx, silent.without(standing).without(acknowledging), 0)
     }
 
     pub(super) fn unknown<O: Outbox>(&mut self, cx: &mut Context<'_, O>, silent: Nodes, stage: u8) -> Change {
         let Phase::Seeking(seek) = &mut self.phase else { return Change::Nothing };
         let fresh = silent.without(seek.retried);
         match cx.policy.unknown {
-            _ if ask::stands_at(cx.policy, stage) => seek.granted = seek.granted.union(silent),
+            _ if ask::stands_at(cx.policy, stage) => return self.stand(cx, silent),
             UnknownAcquire::AssumeHeld => seek.granted = seek.granted.union(silent),
             UnknownAcquire::GiveUp => {}
             UnknownAcquire::OwnValueHeld | UnknownAcquire::RetrySameToken | UnknownAcquire::RetryNewToken

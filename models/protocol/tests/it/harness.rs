@@ -30,6 +30,7 @@ pub(crate) const BASE: Policy = Policy {
     renewals: None,
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
+    acknowledged: 0,
     fencing: Fencing::Nothing,
     reentrance: Reentrance::Nothing,
     waiting: Waiting::Poll,
@@ -276,6 +277,7 @@ fn command_words(slot: Slot, command: &Command) -> String {
                 Verb::Exit => format!("exit {key} if {own}"),
                 Verb::Subscribe => format!("SUBSCRIBE {key}"),
                 Verb::Incr => format!("INCR {key}:fence"),
+                Verb::Wait => "WAIT".to_owned(),
             };
             if mint { format!("{said} and mint") } else { said }
         }

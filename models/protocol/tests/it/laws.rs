@@ -99,6 +99,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         renewals: dice.pick(&[None, Some(1), Some(0), Some(2)]),
         refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored, RefusedRenewal::TriedAgain]),
         late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
+        acknowledged: dice.pick(&[0, 0, 1]),
         fencing: dice.pick(&[
             Fencing::Nothing,
             Fencing::WithGrant,

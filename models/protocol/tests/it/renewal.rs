@@ -211,3 +211,29 @@ fn in_order_a_silent_server_does_not_end_a_renewal() {
     assert_eq!(client.answers(1, Reply::Done), NOTHING);
     assert_eq!(client.until(0), Some(10));
 }
+
+#[test]
+fn a_renewal_counts_when_replicas_have_acknowledged_it() {
+    let mut client = locks(Policy { acknowledged: 1, ..RENEWS });
+    client.acquire();
+    client.answers(0, Reply::Done);
+    assert_eq!(client.answers(0, Reply::Done), ["Acquired"]);
+    client.at(4).wake();
+    assert_eq!(client.at(5).answers(0, Reply::Done), ["node 0: WAIT"]);
+    assert_eq!(client.until(0), Some(10));
+    assert_eq!(client.at(6).answers(0, Reply::Done), NOTHING);
+    assert_eq!(client.until(0), Some(14));
+    assert_eq!(client.wakes(), Some((10, 10)));
+}
+
+#[test]
+fn a_renewal_that_nobody_acknowledges_gives_no_time() {
+    let mut client = locks(Policy { acknowledged: 1, ..RENEWS });
+    client.acquire();
+    client.answers(0, Reply::Done);
+    client.answers(0, Reply::Done);
+    client.at(4).wake();
+    client.at(5).answers(0, Reply::Done);
+    assert_eq!(client.at(8).wake(), NOTHING);
+    assert_eq!(client.until(0), Some(10));
+}

@@ -298,3 +298,31 @@ mod unknown_result {
         assert_eq!(client.answers(0, OWN), ["node 0: PEXPIRE x"]);
     }
 }
+
+#[test]
+fn a_grant_counts_when_replicas_have_acknowledged_it() {
+    let mut client = locks(Policy { acknowledged: 1, ..BASE });
+    assert_eq!(client.acquire(), ["node 0: SET x a1 NX PX"]);
+    assert_eq!(client.at(1).answers(0, Reply::Done), ["node 0: WAIT"]);
+    assert_eq!(client.standing(), Standing::Seeking);
+    assert_eq!(client.at(2).answers(0, Reply::Done), ["Acquired"]);
+    assert_eq!(client.until(0), Some(10));
+}
+
+#[test]
+fn a_grant_that_nobody_acknowledges_is_cleaned_up() {
+    let mut client = locks(Policy { acknowledged: 1, ..BASE });
+    client.acquire();
+    client.answers(0, Reply::Done);
+    let (timeout, _) = client.wakes().unwrap();
+    assert_eq!(client.at(timeout).wake(), ["node 0: DEL x if a1"]);
+}
+
+#[test]
+fn an_entry_has_its_ttl_before_replicas_are_asked_for_it() {
+    let mut client = locks(Policy { acquire: Acquire::SetnxThenExpire, acknowledged: 1, ..BASE });
+    client.acquire();
+    assert_eq!(client.answers(0, Reply::Done), ["node 0: PEXPIRE x"]);
+    assert_eq!(client.answers(0, Reply::Done), ["node 0: WAIT"]);
+    assert_eq!(client.answers(0, Reply::Done), ["Acquired"]);
+}

@@ -5,7 +5,7 @@ use protocol::{
     Reentrance, RefusedRenewal, Release, ReleaseTo, Renewal, Resource, Retry, Subscribe, Ticks, TokenCheck,
     UnknownAcquire, UnsettledWrite, Validity, Visit, Waiting,
 };
-use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Promote, Setup};
 
 /// Two clients that take the one lock x on one server for three ticks, make one update each, and no fault.
 const BASE: Policy = Policy {
@@ -30,6 +30,7 @@ const BASE: Policy = Policy {
     renewals: None,
     refused_renewal: RefusedRenewal::Lost,
     late_answer: LateAnswer::Ignored,
+    acknowledged: 0,
     fencing: Fencing::Nothing,
     reentrance: Reentrance::Nothing,
     waiting: Waiting::Poll,
@@ -55,8 +56,12 @@ pub(crate) fn setup<'a>(lines: impl Iterator<Item = &'a str>) -> Setup {
         latency_greatest: Ticks(0),
         network: Network::Fifo,
         persistence: Persistence::Nothing,
+        fsync_every: Ticks(1),
         restart_delay: Ticks(0),
+        replicas: 0,
+        promote: Promote::Any,
         jump: Ticks(1),
+        expiry: Expiry::Wall,
         offset: Ticks(0),
         rejoin: false,
         compare: Compare::GreaterOrEqual,
@@ -131,6 +136,7 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("visit", ["all-at-once"]) => policy.visit = Visit::AllAtOnce,
         ("unknown", ["give-up"]) => policy.unknown = UnknownAcquire::GiveUp,
         ("fencing", ["with-grant"]) => policy.fencing = Fencing::WithGrant,
+        ("renewal", ["compare-and-extend"]) => policy.renewal = Renewal::CompareAndExtend,
         ("check", ["on-write"]) => policy.program.check = TokenCheck::OnWrite,
         ("check", ["check-then-write"]) => policy.program.check = TokenCheck::CheckThenWrite,
         ("unsettled-write", ["at-once"]) => policy.unsettled_write = UnsettledWrite::AtOnce,
@@ -139,6 +145,9 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
             setup.latency_greatest = Ticks(number(knob, &[*greatest]).into());
         }
         ("network", ["unordered"]) => setup.network = Network::Unordered,
+        ("persistence", ["every-second"]) => setup.persistence = Persistence::EverySecond,
+        ("fsync-every", _) => setup.fsync_every = ticks(),
+        ("expiry", ["monotonic"]) => setup.expiry = Expiry::Monotonic,
         ("persistence", ["always"]) => setup.persistence = Persistence::Always,
         ("restart-delay", _) => setup.restart_delay = ticks(),
         ("jump-by", _) => setup.jump = ticks(),
@@ -149,9 +158,17 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
         ("delay", _) => setup.faults.set(Fault::Delay, count()),
         ("drop-request", _) => setup.faults.set(Fault::DropRequest, count()),
         ("drop-reply", _) => setup.faults.set(Fault::DropReply, count()),
+        ("duplicate", _) => setup.faults.set(Fault::Duplicate, count()),
         ("crash", _) => setup.faults.set(Fault::Crash, count()),
         ("restart", _) => setup.faults.set(Fault::Restart, count()),
         ("jump", _) => setup.faults.set(Fault::Jump, count()),
+        ("drift", _) => setup.faults.set(Fault::Drift, count()),
+        ("replicas", _) => setup.replicas = count(),
+        ("acknowledged", _) => policy.acknowledged = count(),
+        ("promote", ["most-up-to-date"]) => setup.promote = Promote::MostUpToDate,
+        ("failover", _) => setup.faults.set(Fault::Failover, count()),
+        ("partition", _) => setup.faults.set(Fault::Partition, count()),
+        ("evict", _) => setup.faults.set(Fault::Evict, count()),
         _ => panic!("no transcript knows the knob {knob} with {values:?}"),
     }
 }

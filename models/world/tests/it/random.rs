@@ -7,7 +7,7 @@ use protocol::{
     Reentrance, RefusedRenewal, Release, ReleaseTo, Renewal, Resource, Retry, Subscribe, Ticks, TokenCheck,
     UnknownAcquire, UnsettledWrite, Validity, Visit, Waiting,
 };
-use world::{Budget, Compare, Fault, Grain, Network, Persistence, Setup};
+use world::{Budget, Compare, Expiry, Fault, Grain, Network, Persistence, Promote, Setup};
 
 /// Decisions that are drawn from a list of bytes; when it is used up, the first choice.
 pub(crate) struct Dice<'a>(slice::Iter<'a, u8>);
@@ -56,12 +56,20 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
     let mut faults = Budget::default();
     for fault in Fault::ALL {
         let units = dice.pick(&[0, 1, 0, 2]);
-        if !(matches!(fault, Fault::Restart | Fault::Jump) && policy.acquire == Acquire::Unlocked) {
+        if !(matches!(fault, Fault::Restart | Fault::Jump | Fault::Failover | Fault::Evict)
+            && policy.acquire == Acquire::Unlocked)
+        {
             faults.set(fault, units);
         }
     }
-    let mut jump_only = Budget::default();
-    jump_only.set(Fault::Jump, faults.get(Fault::Jump));
+    let replicas = match policy.nodes {
+        1 => policy.acknowledged.max(dice.pick(&[0, 1, 2])),
+        _ => 0,
+    };
+    faults.set(Fault::Failover, faults.get(Fault::Failover).min(replicas));
+    let mut undisturbed = Budget::default();
+    undisturbed.set(Fault::Jump, faults.get(Fault::Jump));
+    undisturbed.set(Fault::Evict, faults.get(Fault::Evict));
     let grain = dice.pick(&[Grain::Message, Grain::Message, Grain::Message, Grain::Exchange]);
     let is_exchange = grain == Grain::Exchange && policy.reentrance == Reentrance::Nothing;
     let grain = if is_exchange { grain } else { Grain::Message };
@@ -72,14 +80,18 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
         latency_least: if is_exchange { Ticks(0) } else { latency_least },
         latency_greatest: if is_exchange { Ticks(0) } else { latency_greatest },
         network: dice.pick(&[Network::Fifo, Network::Unordered]),
-        persistence: dice.pick(&[Persistence::Nothing, Persistence::Always]),
+        persistence: dice.pick(&[Persistence::Nothing, Persistence::EverySecond, Persistence::Always]),
+        fsync_every: dice.ticks(1, 3),
         restart_delay: dice.ticks(0, 2),
+        replicas,
+        promote: dice.pick(&[Promote::Any, Promote::MostUpToDate]),
         jump: dice.ticks(1, 4),
+        expiry: dice.pick(&[Expiry::Wall, Expiry::Wall, Expiry::Monotonic]),
         offset: dice.ticks(0, 2),
         rejoin: dice.pick(&[true, false]),
         compare: dice.pick(&[Compare::GreaterOrEqual, Compare::Greater]),
         grain,
-        faults: if is_exchange { jump_only } else { faults },
+        faults: if is_exchange { undisturbed } else { faults },
     }
 }
 
@@ -173,6 +185,7 @@ fn policy(dice: &mut Dice<'_>) -> Policy {
         renew_every: dice.ticks(1, 3),
         renewals: dice.pick(&[None, Some(1)]),
         refused_renewal: dice.pick(&[RefusedRenewal::Lost, RefusedRenewal::Ignored, RefusedRenewal::TriedAgain]),
+        acknowledged: if nodes == 1 && is_locked { dice.pick(&[0, 0, 1, 2]) } else { 0 },
         late_answer: dice.pick(&[LateAnswer::Ignored, LateAnswer::Revives]),
         fencing,
         retry: dice.pick(&[

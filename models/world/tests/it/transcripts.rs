@@ -92,6 +92,10 @@ impl Transcript {
             Event::Sent { client, slot, tag, command, .. } => {
                 self.messages.insert(tag, words::command(client, slot, &command));
             }
+            Event::Duplicated { tag, copy } => {
+                let said = self.messages.get(&tag).cloned().unwrap_or_default();
+                self.messages.insert(copy, said);
+            }
             Event::Served { client, reply, answer: Some(tag), .. } => {
                 self.messages.insert(tag, format!("{} to {}", words::reply(reply), words::client(client)));
             }

@@ -2,7 +2,8 @@
 
 use protocol::{Command, Fence, Notice, Reply, Resource, Slot, Standing, Time, Token, TokenCheck, Verb};
 use world::{
-    Acquisition, Action, Body, CURRENT, Direction, Event, Fault, Lane, Message, Network, Running, Setup, Site, World,
+    Acquisition, Action, Body, CURRENT, Direction, Event, Fault, Lane, Link, Memory, Message, Network, Process,
+    Running, Setup, Site, WRITTEN, World,
 };
 
 pub(crate) fn client(index: u8) -> char {
@@ -57,13 +58,18 @@ pub(crate) fn command(by: u8, slot: Slot, command: &Command) -> String {
                 Verb::Enter => format!("enter {key} as {own}"),
                 Verb::Exit => format!("exit {key} if {own}"),
                 Verb::Subscribe => format!("SUBSCRIBE {key}"),
+                Verb::Wait => "WAIT".to_owned(),
             };
             if mint { format!("{said} and mint") } else { said }
         }
         Command::Read { fence, .. } => format!("READ{}", with(fence)),
         Command::Check { fence, .. } => format!("CHECK{}", with(fence)),
         Command::Write { fence, seen, .. } => {
-            let stale = if seen == CURRENT { "" } else { " after an outdated read" };
+            let stale = match seen {
+                CURRENT => "",
+                WRITTEN => " of what is there",
+                _ => " after an outdated read",
+            };
             format!("WRITE{}{stale}", with(fence))
         }
     }
@@ -102,6 +108,17 @@ fn lane(lane: Lane) -> String {
     format!("{} {} {way}", client(lane.client), site(lane.site))
 }
 
+fn link(link: Link) -> String {
+    format!("{} {}", client(link.client), site(link.site))
+}
+
+fn process(process: Process) -> String {
+    match process {
+        Process::Client(index) => client(index).to_string(),
+        Process::Node(node) => site(Site::Node(node)),
+    }
+}
+
 /// An action, without what a message says.
 pub(crate) fn action(action: Action) -> String {
     let moved = |verb: &str, on: Lane, at: u8| {
@@ -115,13 +132,22 @@ pub(crate) fn action(action: Action) -> String {
         Action::Tick => "tick".to_owned(),
         Action::Resume(index) => format!("resume {}", client(index)),
         Action::Rejoin(index) => format!("rejoin {}", client(index)),
+        Action::Heal(on) => format!("heal {}", link(on)),
+        Action::Replicate(replica) => format!("replicate {}", replica + 1),
         Action::Pause(index) => format!("pause {}", client(index)),
         Action::Delay(on, at) => moved("delay", on, at),
         Action::Drop(on, at) => moved("drop", on, at),
+        Action::Duplicate(on, at) => moved("duplicate", on, at),
         Action::Crash(index) => format!("crash {}", client(index)),
         Action::Restart(node) => format!("restart {}", site(Site::Node(node))),
         Action::JumpForward(node) => format!("jump {} forward", site(Site::Node(node))),
         Action::JumpBack(node) => format!("jump {} back", site(Site::Node(node))),
+        Action::Gain(whose) => format!("gain {}", process(whose)),
+        Action::Lag(whose) => format!("lag {}", process(whose)),
+        Action::Cut(on) => format!("cut {}", link(on)),
+        Action::Failover(replica) => format!("failover {}", replica + 1),
+        Action::Evict(node, key) => format!("evict {} {}", site(Site::Node(node)), name(key)),
+        Action::EvictCounter(node, key) => format!("evict {} {}:fence", site(Site::Node(node)), name(key)),
         Action::Cancel(index) => format!("cancel {}", client(index)),
         Action::CancelUnsent(index) => format!("cancel {} unsent", client(index)),
     }
@@ -130,19 +156,26 @@ pub(crate) fn action(action: Action) -> String {
 /// What a message that an action moves says.
 pub(crate) fn moved(world: &World, what: Action) -> Option<String> {
     let (on, at) = match what {
-        Action::Deliver(on, at) | Action::Delay(on, at) | Action::Drop(on, at) => (on, at),
+        Action::Deliver(on, at) | Action::Delay(on, at) | Action::Drop(on, at) | Action::Duplicate(on, at) => (on, at),
         Action::Start(_)
         | Action::Wake(_)
         | Action::Tick
         | Action::Resume(_)
         | Action::Rejoin(_)
+        | Action::Heal(_)
+        | Action::Replicate(_)
         | Action::Pause(_)
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::JumpForward(_)
         | Action::JumpBack(_)
-        | Action::Cancel(_)
-        | Action::CancelUnsent(_) => return None,
+        | Action::Gain(_)
+        | Action::Lag(_)
+        | Action::Cut(_)
+        | Action::Failover(_)
+        | Action::Evict(..)
+        | Action::EvictCounter(..) => return None,
+        Action::Cancel(_) | Action::CancelUnsent(_) => return None,
     };
     world.messages.iter().filter(|m| m.lane == on).nth(at.into()).map(message)
 }
@@ -168,6 +201,7 @@ pub(crate) fn event(event: Event, named: impl Fn(u32) -> String) -> String {
         Event::Published { node, client: to, .. } => {
             format!("{} notifies {}", site(Site::Node(node)), client(to))
         }
+        Event::Duplicated { tag, .. } => format!("sent again: {}", named(tag)),
         Event::Ignored { tag } => format!("of no interest any more: {}", named(tag)),
         Event::Told { client: by, notice } => {
             let told = match notice {
@@ -198,9 +232,14 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::Delay => "delay",
         Fault::DropRequest => "drop-request",
         Fault::DropReply => "drop-reply",
+        Fault::Duplicate => "duplicate",
         Fault::Crash => "crash",
         Fault::Restart => "restart",
         Fault::Jump => "jump",
+        Fault::Drift => "drift",
+        Fault::Partition => "partition",
+        Fault::Failover => "failover",
+        Fault::Evict => "evict",
         Fault::Cancel => "cancel",
     }
 }
@@ -224,9 +263,17 @@ pub(crate) fn wrong(world: &World, setup: &Setup) -> Vec<String> {
 pub(crate) fn state(world: &World, setup: &Setup) -> Vec<String> {
     let clients = (0..world.clients.len() as u8).map(|index| client_line(world, setup, index));
     let nodes = (0..world.nodes.len()).map(|index| node_line(world, setup, index));
+    let replicas = (1..).zip(&world.replicas).map(|(number, replica)| {
+        let newest = if replica.is_newest { ", the newest" } else { "" };
+        format!("replica{number}: {}{newest}", entries(&replica.memory, setup).join(", "))
+    });
+    let disks = (0..).zip(&world.saved).map(|(index, memory)| {
+        let at = site(Site::Node(index));
+        format!("{at}'s disk: {}, written in {}", entries(memory, setup).join(", "), world.until_sync)
+    });
     let checks = setup.policy.program.check != TokenCheck::Nothing;
     let accounts = (0..world.accounts.len()).filter(|_| checks).map(|index| account_line(world, setup, index));
-    clients.chain(nodes).chain(accounts).collect()
+    clients.chain(nodes).chain(replicas).chain(disks).chain(accounts).collect()
 }
 
 fn client_line(world: &World, setup: &Setup, index: u8) -> String {
@@ -254,10 +301,9 @@ fn client_line(world: &World, setup: &Setup, index: u8) -> String {
     line
 }
 
-fn node_line(world: &World, setup: &Setup, index: usize) -> String {
-    let node = &world.nodes[index];
+fn entries(memory: &Memory, setup: &Setup) -> Vec<String> {
     let entries = (0..setup.resources).filter_map(|lock| {
-        let entry = node.entries[lock as usize]?;
+        let entry = memory.entries[lock as usize]?;
         let left = entry.left.map_or("for ever".to_owned(), |left| format!("for {left}"));
         Some(format!("{} is {}'s {left}", name(Resource(lock)), acquisition(entry.by)))
     });
@@ -265,6 +311,12 @@ fn node_line(world: &World, setup: &Setup, index: usize) -> String {
     if parts.is_empty() {
         parts.push("empty".to_owned());
     }
+    parts
+}
+
+fn node_line(world: &World, setup: &Setup, index: usize) -> String {
+    let node = &world.nodes[index];
+    let mut parts = entries(&node.memory, setup);
     if node.down > 0 {
         parts.push(format!("down for {}", node.down));
     }
@@ -287,12 +339,16 @@ pub(crate) fn wire(world: &World, setup: &Setup) -> Vec<String> {
         if m.delayed {
             line += ", delayed";
         }
+        if m.is_copy() {
+            line += ", a copy";
+        }
         if !m.awaited {
             line += ", not awaited";
         }
         line
     };
     let mut lines: Vec<_> = world.messages.iter().map(line).collect();
+    lines.extend(world.cut.iter().map(|on| format!("{}: cut", link(on))));
     if setup.network == Network::Unordered && !lines.is_empty() {
         lines.insert(0, "in any order:".to_owned());
     }
