@@ -112,3 +112,51 @@ fn every_property_can_fail_alone() {
         assert!(BREAKS.iter().any(|b| b.breaks == *property), "{} cannot fail", property.name());
     }
 }
+
+/// A fault, a check that is free of a violation without it, and what it violates there.
+struct Strike {
+    scenario: &'static str,
+    sets: &'static [&'static str],
+    others: &'static str,
+    fault: &'static str,
+    violates: Property,
+}
+
+const STRIKES: &[Strike] = &[
+    Strike { scenario: "duplicate-release-del", sets: &[], others: "", fault: "duplicate=1", violates: NoWrongRelease },
+    // A copy of a write comes after the next holder's write.
+    Strike {
+        scenario: "duplicate-release-script",
+        sets: &["latency=1", "ttl=6", "margin=1"],
+        others: "",
+        fault: "duplicate=1",
+        violates: NoLostUpdate,
+    },
+    Strike { scenario: "drift-ignored", sets: &[], others: "pause=1", fault: "drift=1", violates: MutualExclusion },
+    Strike { scenario: "redlock-partition", sets: &[], others: "", fault: "partition=1", violates: NoLostUpdate },
+    Strike { scenario: "failover-asynchronous", sets: &[], others: "", fault: "failover=1", violates: MutualExclusion },
+    // A release that was not replicated.
+    Strike { scenario: "failover-most-up-to-date", sets: &[], others: "", fault: "failover=1", violates: NoStrayGrant },
+    Strike { scenario: "evict-unchecked", sets: &[], others: "crash=1", fault: "evict=1", violates: NoStaleWrite },
+    Strike {
+        scenario: "redlock-restart-every-second",
+        sets: &[],
+        others: "",
+        fault: "restart=1",
+        violates: MutualExclusion,
+    },
+];
+
+#[test]
+fn every_fault_of_the_servers_and_the_network_strikes() {
+    let all = Limits { properties: Some(Property::ALL.to_vec()), ..Limits::default() };
+    for strike in STRIKES {
+        let violates = |faults: &str| {
+            let scenario = with(strike.scenario, strike.sets, faults);
+            violated(&check(&scenario, &all, &mut Unwatched).unwrap()).contains(&strike.violates)
+        };
+        assert!(!violates(strike.others), "{} is violated without {}", strike.scenario, strike.fault);
+        let faults = format!("{},{}", strike.others, strike.fault);
+        assert!(violates(&faults), "{} is not violated with {}", strike.scenario, strike.fault);
+    }
+}
