@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use super::text::is_hidden;
 use crate::model::{SCHEMA, Trace};
 
 /// Writes the trace, indented, its keys in the order of the fields, with a newline at the end.
@@ -11,7 +12,21 @@ use crate::model::{SCHEMA, Trace};
 pub fn to_json(trace: &Trace) -> String {
     let mut text = serde_json::to_string_pretty(trace).expect("a trace has string keys only");
     text.push('\n');
-    text
+    escaped(&text)
+}
+
+/// JSON in which no character steers a terminal: what JSON lets stand as it is, is escaped, and still says the same.
+pub(super) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // The layout has newlines; in a string they are escaped already.
+        if c != '\n' && is_hidden(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Reads a trace.
@@ -107,6 +122,15 @@ mod tests {
         let text = to_json(&sample());
         assert!(text.ends_with("}\n") && !text.ends_with("\n\n"));
         assert_eq!(from_json(&text), Ok(sample()));
+    }
+
+    #[test]
+    fn no_character_steers_the_terminal_and_none_is_lost() {
+        let mut trace = sample();
+        trace.id = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}\n\tb é 日".into();
+        let text = to_json(&trace);
+        assert!(text.chars().all(|c| c == '\n' || !super::is_hidden(c)), "{text:?}");
+        assert_eq!(from_json(&text), Ok(trace));
     }
 
     #[test]
