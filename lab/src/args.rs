@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use check::Limits;
@@ -11,8 +10,9 @@ use check::scenario::{Named, Property};
 use clap::ColorChoice;
 
 use crate::cli::{self, Format, Globals, When};
-use crate::failure::{Failure, shown};
+use crate::failure::Failure;
 use crate::quote::quoted;
+use crate::tracefile::TraceFile;
 
 /// The columns where there is no terminal.
 const WIDTH: usize = 80;
@@ -103,24 +103,6 @@ pub(crate) struct Changes {
     pub(crate) grain: Option<&'static str>,
 }
 
-/// A file for a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TraceFile {
-    /// Its path.
-    pub(crate) path: PathBuf,
-    /// What is written into it.
-    pub(crate) form: TraceForm,
-}
-
-/// The form of a trace in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TraceForm {
-    /// As on a terminal, without colours.
-    Text,
-    /// JSON.
-    Json,
-}
-
 impl CheckArgs {
     /// From the flags.
     pub(crate) fn new(raw: cli::Check) -> Result<Self, Failure> {
@@ -157,7 +139,7 @@ impl CheckArgs {
             memory: raw.memory,
             expect: raw.expect,
             format: raw.format,
-            trace_out: raw.trace_out.map(trace_file).transpose()?,
+            trace_out: raw.trace_out.map(|path| TraceFile::new("--trace-out", path, None)).transpose()?,
         })
     }
 }
@@ -191,29 +173,6 @@ fn refuse_for_stateright(raw: &cli::Check) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
-}
-
-/// A file for a trace. What can be known to fail before the search is told before it.
-fn trace_file(path: PathBuf) -> Result<TraceFile, Failure> {
-    let name = shown(&path.to_string_lossy());
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let form = match extension.as_deref() {
-        Some("txt") => TraceForm::Text,
-        Some("json") => TraceForm::Json,
-        Some(_) | None => {
-            let problem = format!("--trace-out: expected a file that ends in .txt or .json, found {name}");
-            return Err(Failure::usage(problem));
-        }
-    };
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let folder = shown(&folder.to_string_lossy());
-        return Err(Failure::input(format!("--trace-out: cannot write {name}: there is no folder {folder}")));
-    }
-    if path.is_dir() {
-        return Err(Failure::input(format!("--trace-out: cannot write {name}: it is a folder")));
-    }
-    Ok(TraceFile { path, form })
 }
 
 /// What clap is told about colours: it prints before the flags are known.

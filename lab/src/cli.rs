@@ -40,6 +40,15 @@ Exit codes, of several the first that applies:
 
 With --expect, 12 and 11 do not occur: an expected violation is no failure.";
 
+const AFTER_TRACE: &str = "\
+For example:
+  lab check redlock-restart --trace-out trace.json   write a trace
+  lab trace trace.json -v                            show it again, with what each step changed
+  lab trace trace.json -o trace.mmd                  turn it into a sequence diagram
+  lab check redlock --format json | lab trace -      show the first trace of a report
+
+The exit code is 0, or 1 if the file cannot be read, is no trace, or cannot be written.";
+
 /// A deterministic model checker and teaching workbench for distributed locks.
 #[derive(Debug, Parser)]
 #[command(name = "lab", version, about, after_help = AFTER, arg_required_else_help = true, max_term_width = 100)]
@@ -97,6 +106,8 @@ pub(crate) enum Command {
     Show(Show),
     /// Check scenarios exhaustively and show the shortest counterexample
     Check(Box<Check>),
+    /// Show a trace that `lab check` wrote, or turn it into another form
+    Trace(ShowTrace),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -105,7 +116,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -178,9 +189,41 @@ pub(crate) struct Check {
     /// The form of the output
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the trace that is shown into this file, as text (.txt) or JSON (.json)
+    /// Write the trace that is shown into this file: text (.txt), JSON (.json), the Informal Trace Format (.itf.json) or
+    /// a mermaid diagram (.mmd, .mermaid)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) trace_out: Option<PathBuf>,
+}
+
+/// The flags of `lab trace`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_TRACE)]
+pub(crate) struct ShowTrace {
+    /// What --trace-out FILE.json or --format json of `lab check` wrote; - is stdin
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: String,
+    /// The form of the output [default: as the name after --out says, or text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Form>,
+    /// Write it into this file: .txt, .json, .itf.json, .mmd or .mermaid, unless --format says what it is
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Of a report with several traces, the first of this property [default: the first]
+    #[arg(long, value_name = "PROPERTY", value_parser = property())]
+    pub(crate) property: Option<Property>,
+}
+
+/// The form of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// To read; -v shows what each step changed
+    Text,
+    /// To keep, to send and to show again
+    Json,
+    /// Apalache's Informal Trace Format (JSON): a state for each step, for tools
+    Itf,
+    /// A sequence diagram, which GitHub, GitLab and mdBook draw
+    Mermaid,
 }
 
 /// The form of the output.

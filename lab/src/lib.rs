@@ -38,6 +38,7 @@ mod output;
 mod quote;
 mod render;
 mod target;
+mod tracefile;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod list;
 mod show;
+mod trace;
 
 use clap::CommandFactory;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let done = CheckArgs::new(*raw).and_then(|args| check::run(&args, settled, output));
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
+        Command::Trace(raw) => trace::run(raw, settled, output),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lab", &mut text);

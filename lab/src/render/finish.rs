@@ -4,7 +4,6 @@ use check::explore::Cut;
 use check::scenario::{Named, Witness};
 use check::{Ending, Report};
 use trace::Trace;
-use trace::render::terminal;
 use world::Fault;
 
 use super::counts::counted;
@@ -13,19 +12,14 @@ use crate::args::{CheckArgs, Settled};
 use crate::commands::check::{Findings, Run};
 use crate::exit::Exit;
 use crate::expectation::Mismatch;
+use crate::tracefile::TraceForm;
 
 /// How many commands are shown, unless more is asked for.
 const COMMANDS: usize = 8;
 
 /// The trace as a view shows it.
 pub(super) fn trace(trace: &Trace, settled: &Settled) -> String {
-    let style = terminal::Style {
-        width: settled.width,
-        colour: settled.colour,
-        ascii: settled.ascii,
-        changes: settled.verbose,
-    };
-    terminal::render(trace, &style)
+    super::trace::written(trace, TraceForm::Text, settled, settled.colour)
 }
 
 /// Whether a search was cut short.

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The version of everything here.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 struct Single<'a> {

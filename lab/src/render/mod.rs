@@ -11,6 +11,7 @@ pub(crate) mod show;
 mod signs;
 pub(crate) mod single;
 mod table;
+pub(crate) mod trace;
 
 pub(crate) use counts::grouped;
 pub(crate) use page::Paint;

@@ -10,3 +10,4 @@ mod limits;
 mod readme;
 mod run;
 mod text;
+mod trace;
