@@ -9,7 +9,8 @@ use check::Limits;
 use check::scenario::{Named, Property};
 use clap::ColorChoice;
 
-use crate::cli::{self, Format, Globals, When};
+use crate::cache::Use;
+use crate::cli::{self, Format, Globals, MatrixFormat, When};
 use crate::failure::Failure;
 use crate::quote::quoted;
 use crate::tracefile::TraceFile;
@@ -92,6 +93,58 @@ pub(crate) struct CheckArgs {
     pub(crate) trace_out: Option<TraceFile>,
 }
 
+/// The arguments of `lab matrix`.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixArgs {
+    /// The scenarios; none: those of the catalogue's matrix.
+    pub(crate) targets: Vec<String>,
+    /// `--set`, in order.
+    pub(crate) set: Vec<String>,
+    /// `--faults`; none: one of each.
+    pub(crate) faults: Option<String>,
+    /// On how many threads.
+    pub(crate) threads: NonZeroUsize,
+    /// The most states of each check.
+    pub(crate) max_states: Option<u64>,
+    /// The most steps of each check.
+    pub(crate) max_depth: Option<u32>,
+    /// How long each check takes at most.
+    pub(crate) timeout: Option<Duration>,
+    /// With how much memory at most.
+    pub(crate) memory: Option<u64>,
+    /// What is done with results that were kept.
+    pub(crate) cache: Use,
+    /// The form of the output.
+    pub(crate) format: MatrixFormat,
+}
+
+impl MatrixArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Matrix) -> Self {
+        Self {
+            targets: raw.targets,
+            set: raw.set,
+            faults: (!raw.faults.is_empty()).then(|| raw.faults.join(",")),
+            threads: raw.threads.unwrap_or_else(processors),
+            max_states: raw.max_states,
+            max_depth: raw.max_depth,
+            timeout: raw.timeout,
+            memory: raw.memory,
+            cache: match (raw.no_cache, raw.refresh) {
+                (true, _) => Use::Off,
+                (false, true) => Use::Refresh,
+                (false, false) => Use::Full,
+            },
+            format: raw.format,
+        }
+    }
+}
+
+/// As many threads as there are processors.
+fn processors() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
 /// What the command line changes in a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
@@ -113,7 +166,7 @@ impl CheckArgs {
         if engine == check::Engine::Stateright {
             refuse_for_stateright(&raw)?;
         }
-        let threads = raw.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let threads = raw.threads.unwrap_or_else(processors);
         let mut properties = raw.property;
         properties.sort();
         properties.dedup();

@@ -141,7 +141,7 @@ struct Kind {
     steps: Option<IgnoredAny>,
     properties: Option<IgnoredAny>,
     runs: Option<IgnoredAny>,
-    cells: Option<IgnoredAny>,
+    columns: Option<IgnoredAny>,
     states: Option<IgnoredAny>,
     vars: Option<IgnoredAny>,
     scenarios: Option<IgnoredAny>,
@@ -165,7 +165,7 @@ impl Kind {
                 ),
             ),
             (
-                self.cells.is_some(),
+                self.columns.is_some(),
                 Some("a matrix\n  help: it has no traces; `lab check` with the `command` of a cell finds one"),
             ),
             (

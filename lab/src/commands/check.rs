@@ -202,7 +202,7 @@ fn targets(args: &CheckArgs) -> Result<Vec<Target>, Failure> {
 }
 
 /// All of them, or everything that is wrong.
-fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+pub(super) fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
     let mut good = Vec::new();
     let mut bad: Option<Failure> = None;
     for result in results {

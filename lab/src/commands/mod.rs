@@ -2,13 +2,14 @@
 
 pub(crate) mod check;
 mod list;
+pub(crate) mod matrix;
 mod show;
 mod trace;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, Settled};
-use crate::cli::{Cli, Command};
+use crate::args::{CheckArgs, MatrixArgs, Settled};
+use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -21,6 +22,12 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
         Command::Check(raw) => {
             let format = raw.format;
             let done = CheckArgs::new(*raw).and_then(|args| check::run(&args, settled, output));
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Matrix(raw) => {
+            let is_json = raw.format == MatrixFormat::Json;
+            let done = matrix::run(&MatrixArgs::new(*raw), settled, output);
+            let format = if is_json { Format::Json } else { Format::Text };
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),

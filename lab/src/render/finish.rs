@@ -28,7 +28,7 @@ pub(super) fn is_cut(report: &Report) -> bool {
 }
 
 /// What cut a search short; none if nothing did.
-pub(super) fn cut(report: &Report) -> Option<&'static str> {
+pub(crate) fn cut(report: &Report) -> Option<&'static str> {
     match report.ending {
         Ending::Exhausted => None,
         Ending::MaxStates => Some("--max-states"),
@@ -45,7 +45,7 @@ pub(super) fn is_chance(report: &Report) -> bool {
 }
 
 /// The required witnesses that were never reached.
-pub(super) fn unreached(report: &Report) -> Vec<&'static str> {
+pub(crate) fn unreached(report: &Report) -> Vec<&'static str> {
     report.witnesses.iter().filter(|w| w.required && !w.reached).map(|w| w.name).collect()
 }
 
