@@ -45,7 +45,8 @@ Every cell is a check of its own, as `lab check NAME --faults FAULT` does it; -v
 Nothing is taken from what a scenario expects.
 
 Results are kept for the next run in $LAB_CACHE, $XDG_CACHE_HOME/lock-lab or ~/.cache/lock-lab. They are read again only by
-the very same program, for the very same scenario and questions; what a limit cut short is not kept.
+the very same program, for the very same scenario and questions; what a limit cut short is not kept. Limits hold for what is
+computed.
 
 Exit codes: 0 if every cell is known, 20 if one is not (a limit was hit), 1 and 2 as for `lab check`. This is a survey: that a
 lock breaks is what it is asked for, so a violation is no failure here. Use `lab check --expect` to guard a lock.";

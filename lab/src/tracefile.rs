@@ -166,7 +166,7 @@ impl Kind {
             ),
             (
                 self.columns.is_some(),
-                Some("a matrix\n  help: it has no traces; `lab check` with the `command` of a cell finds one"),
+                Some("a matrix\n  help: it has no traces: run the `command` of a cell with --trace-out FILE.json"),
             ),
             (
                 self.scenarios.is_some(),

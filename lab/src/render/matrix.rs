@@ -365,13 +365,58 @@ mod tests {
     use std::collections::BTreeSet;
 
     use check::scenario::{Named, Property};
+    use world::Fault;
 
-    use super::{letter, plain};
+    use super::{Layout, letter, plain};
+    use crate::args::Settled;
+    use crate::commands::matrix::Column;
+    use crate::render::page::{Page, columns};
+
+    fn of_width(width: usize) -> Settled {
+        Settled {
+            width,
+            is_width_known: true,
+            colour: false,
+            colour_on_stderr: false,
+            ascii: false,
+            quiet: false,
+            verbose: false,
+            progress: false,
+        }
+    }
 
     #[test]
     fn every_property_has_a_letter_of_its_own() {
         let letters: BTreeSet<_> = Property::ALL.iter().map(|p| letter(*p)).collect();
         assert_eq!(letters.len(), Property::ALL.len());
+    }
+
+    #[test]
+    fn as_many_faults_stand_side_by_side_as_fit() {
+        // More faults than there are, and as wide as cells get.
+        let all: Vec<Column> = (0..20).map(|at| Some((Fault::ALL[at % Fault::ALL.len()], 2))).collect();
+        let widths = [6; 20];
+        for width in [60, 80, 100] {
+            for gap in [1, 2] {
+                let settled = of_width(width);
+                let mut page = Page::new(&settled);
+                let layout = Layout { labels: 26, widths: &widths, gap };
+                let bands = layout.bands(&page, &all);
+                assert!(bands.len() > 1 && bands.iter().all(|band| !band.is_empty()));
+                let joined: Vec<usize> = bands.iter().cloned().flatten().collect();
+                assert_eq!(joined, (0..20).collect::<Vec<_>>(), "every fault stands once, in order");
+                bands.iter().for_each(|band| layout.head(&mut page, &all, band));
+                assert!(page.finish().lines().all(|line| columns(line) <= width));
+            }
+        }
+    }
+
+    #[test]
+    fn thirteen_columns_of_three_letters_fit_side_by_side() {
+        let settled = of_width(80);
+        let all: Vec<Column> = [None].into_iter().chain((0..12).map(|at| Some((Fault::ALL[at % 7], 1)))).collect();
+        let layout = Layout { labels: 20, widths: &[3; 13], gap: 1 };
+        assert_eq!(layout.bands(&Page::new(&settled), &all).len(), 1);
     }
 
     #[test]

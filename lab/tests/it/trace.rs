@@ -118,6 +118,7 @@ fn what_is_no_trace_is_told() {
         file("itf.json", &itf),
         file("report.json", "{\"schema\": 9, \"runs\": []}"),
         file("catalogue.json", &lab(&["list", "--format", "json"]).ok(0)),
+        file("matrix.json", &lab(&["matrix", "naive.toml", "--faults", "none", "--format", "json"]).ok(0)),
         file("scenario.toml", "id = \"own\"\n"),
         folder.file("latin.json", b"{\n\"id\": \"caf\xe9\"}"),
         folder.0.join("nowhere.json").to_str().unwrap().to_owned(),
