@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use check::Limits;
 use check::scenario::{Named, Property};
 use clap::ColorChoice;
 
-use crate::cli::{self, Format, Globals, When};
-use crate::failure::{Failure, shown};
+use crate::cache::Use;
+use crate::cli::{self, Format, Globals, MatrixFormat, When};
+use crate::failure::Failure;
 use crate::quote::quoted;
+use crate::tracefile::TraceFile;
 
 /// The columns where there is no terminal.
 const WIDTH: usize = 80;
@@ -92,6 +93,58 @@ pub(crate) struct CheckArgs {
     pub(crate) trace_out: Option<TraceFile>,
 }
 
+/// The arguments of `lab matrix`.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixArgs {
+    /// The scenarios; none: those of the catalogue's matrix.
+    pub(crate) targets: Vec<String>,
+    /// `--set`, in order.
+    pub(crate) set: Vec<String>,
+    /// `--faults`; none: one of each.
+    pub(crate) faults: Option<String>,
+    /// On how many threads.
+    pub(crate) threads: NonZeroUsize,
+    /// The most states of each check.
+    pub(crate) max_states: Option<u64>,
+    /// The most steps of each check.
+    pub(crate) max_depth: Option<u32>,
+    /// How long each check takes at most.
+    pub(crate) timeout: Option<Duration>,
+    /// With how much memory at most.
+    pub(crate) memory: Option<u64>,
+    /// What is done with results that were kept.
+    pub(crate) cache: Use,
+    /// The form of the output.
+    pub(crate) format: MatrixFormat,
+}
+
+impl MatrixArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Matrix) -> Self {
+        Self {
+            targets: raw.targets,
+            set: raw.set,
+            faults: (!raw.faults.is_empty()).then(|| raw.faults.join(",")),
+            threads: raw.threads.unwrap_or_else(processors),
+            max_states: raw.max_states,
+            max_depth: raw.max_depth,
+            timeout: raw.timeout,
+            memory: raw.memory,
+            cache: match (raw.no_cache, raw.refresh) {
+                (true, _) => Use::Off,
+                (false, true) => Use::Refresh,
+                (false, false) => Use::Full,
+            },
+            format: raw.format,
+        }
+    }
+}
+
+/// As many threads as there are processors.
+fn processors() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
 /// What the command line changes in a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
@@ -101,24 +154,6 @@ pub(crate) struct Changes {
     pub(crate) faults: Option<String>,
     /// `--grain`.
     pub(crate) grain: Option<&'static str>,
-}
-
-/// A file for a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TraceFile {
-    /// Its path.
-    pub(crate) path: PathBuf,
-    /// What is written into it.
-    pub(crate) form: TraceForm,
-}
-
-/// The form of a trace in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TraceForm {
-    /// As on a terminal, without colours.
-    Text,
-    /// JSON.
-    Json,
 }
 
 impl CheckArgs {
@@ -131,7 +166,7 @@ impl CheckArgs {
         if engine == check::Engine::Stateright {
             refuse_for_stateright(&raw)?;
         }
-        let threads = raw.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+        let threads = raw.threads.unwrap_or_else(processors);
         let mut properties = raw.property;
         properties.sort();
         properties.dedup();
@@ -157,7 +192,7 @@ impl CheckArgs {
             memory: raw.memory,
             expect: raw.expect,
             format: raw.format,
-            trace_out: raw.trace_out.map(trace_file).transpose()?,
+            trace_out: raw.trace_out.map(|path| TraceFile::new("--trace-out", path, None)).transpose()?,
         })
     }
 }
@@ -191,29 +226,6 @@ fn refuse_for_stateright(raw: &cli::Check) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
-}
-
-/// A file for a trace. What can be known to fail before the search is told before it.
-fn trace_file(path: PathBuf) -> Result<TraceFile, Failure> {
-    let name = shown(&path.to_string_lossy());
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    let form = match extension.as_deref() {
-        Some("txt") => TraceForm::Text,
-        Some("json") => TraceForm::Json,
-        Some(_) | None => {
-            let problem = format!("--trace-out: expected a file that ends in .txt or .json, found {name}");
-            return Err(Failure::usage(problem));
-        }
-    };
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let folder = shown(&folder.to_string_lossy());
-        return Err(Failure::input(format!("--trace-out: cannot write {name}: there is no folder {folder}")));
-    }
-    if path.is_dir() {
-        return Err(Failure::input(format!("--trace-out: cannot write {name}: it is a folder")));
-    }
-    Ok(TraceFile { path, form })
 }
 
 /// What clap is told about colours: it prints before the flags are known.

@@ -40,6 +40,26 @@ Exit codes, of several the first that applies:
 
 With --expect, 12 and 11 do not occur: an expected violation is no failure.";
 
+const AFTER_MATRIX: &str = "\
+Every cell is a check of its own, as `lab check NAME --faults FAULT` does it; -v and --format json name the command.
+Nothing is taken from what a scenario expects.
+
+Results are kept for the next run in $LAB_CACHE, $XDG_CACHE_HOME/lock-lab or ~/.cache/lock-lab. They are read again only by
+the very same program, for the very same scenario and questions; what a limit cut short is not kept. Limits hold for what is
+computed.
+
+Exit codes: 0 if every cell is known, 20 if one is not (a limit was hit), 1 and 2 as for `lab check`. This is a survey: that a
+lock breaks is what it is asked for, so a violation is no failure here. Use `lab check --expect` to guard a lock.";
+
+const AFTER_TRACE: &str = "\
+For example:
+  lab check redlock-restart --trace-out trace.json   write a trace
+  lab trace trace.json -v                            show it again, with what each step changed
+  lab trace trace.json -o trace.mmd                  turn it into a sequence diagram
+  lab check redlock --format json | lab trace -      show the first trace of a report
+
+The exit code is 0, or 1 if the file cannot be read, is no trace, or cannot be written.";
+
 /// A deterministic model checker and teaching workbench for distributed locks.
 #[derive(Debug, Parser)]
 #[command(name = "lab", version, about, after_help = AFTER, arg_required_else_help = true, max_term_width = 100)]
@@ -97,6 +117,10 @@ pub(crate) enum Command {
     Show(Show),
     /// Check scenarios exhaustively and show the shortest counterexample
     Check(Box<Check>),
+    /// Compute the lock safety matrix: which faults break which locks
+    Matrix(Box<Matrix>),
+    /// Show a trace that `lab check` wrote, or turn it into another form
+    Trace(ShowTrace),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -105,7 +129,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -178,9 +202,94 @@ pub(crate) struct Check {
     /// The form of the output
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub(crate) format: Format,
-    /// Write the trace that is shown into this file, as text (.txt) or JSON (.json)
+    /// Write the trace that is shown into this file: text (.txt), JSON (.json), the Informal Trace Format (.itf.json) or
+    /// a mermaid diagram (.mmd, .mermaid)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) trace_out: Option<PathBuf>,
+}
+
+/// The flags of `lab matrix`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_MATRIX)]
+pub(crate) struct Matrix {
+    /// The rows: names from `lab list`, or files [default: the locks that everybody asks about]
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) targets: Vec<String>,
+
+    /// Turn a knob in all rows; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to check")]
+    pub(crate) set: Vec<String>,
+    /// The columns, such as pause=2,restart [default: one of each fault]
+    #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
+    pub(crate) faults: Vec<String>,
+
+    /// On how many threads; it never changes what comes out [default: all processors]
+    #[arg(long, value_name = "N", value_parser = threads(), help_heading = "How to search")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Visit at most so many states in each cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "How to search")]
+    pub(crate) max_states: Option<u64>,
+    /// Take at most so many steps in each cell
+    #[arg(long, value_name = "N", help_heading = "How to search")]
+    pub(crate) max_depth: Option<u32>,
+    /// Stop each cell after so long: 10, 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How to search")]
+    pub(crate) timeout: Option<Duration>,
+    /// Stop each cell when it occupies so many bytes: 500M, 2G
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "How to search")]
+    pub(crate) memory: Option<u64>,
+    /// Neither read nor keep results
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) no_cache: bool,
+    /// Compute everything anew, and keep the results
+    #[arg(long, conflicts_with = "no_cache", help_heading = "How to search")]
+    pub(crate) refresh: bool,
+
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: MatrixFormat,
+}
+
+/// The form of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatrixFormat {
+    /// To read; -v explains every cell
+    Text,
+    /// For programs; lab/SCHEMA.md describes it
+    Json,
+    /// A table to paste into a README
+    Markdown,
+}
+
+/// The flags of `lab trace`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_TRACE)]
+pub(crate) struct ShowTrace {
+    /// What --trace-out FILE.json or --format json of `lab check` wrote; - is stdin
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: String,
+    /// The form of the output [default: as the name after --out says, or text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Form>,
+    /// Write it into this file: .txt, .json, .itf.json, .mmd or .mermaid, unless --format says what it is
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Of a report with several traces, the first of this property [default: the first]
+    #[arg(long, value_name = "PROPERTY", value_parser = property())]
+    pub(crate) property: Option<Property>,
+}
+
+/// The form of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// To read; -v shows what each step changed
+    Text,
+    /// To keep, to send and to show again
+    Json,
+    /// Apalache's Informal Trace Format (JSON): a state for each step, for tools
+    Itf,
+    /// A sequence diagram, which GitHub, GitLab and mdBook draw
+    Mermaid,
 }
 
 /// The form of the output.

@@ -1,7 +1,7 @@
 //! Exit codes, and which of several counts.
 
 use check::Report;
-use check::scenario::Verdict;
+use check::scenario::{Property, Verdict};
 
 /// What a run of the program comes to, the most urgent first: of several, the least counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,14 +31,18 @@ pub(crate) enum Exit {
 impl Exit {
     /// What the verdicts of a report come to.
     pub(crate) fn of(report: &Report) -> Self {
-        let verdict = |p: &check::PropertyReport| match p.verdict {
+        Self::of_verdicts(report.properties.iter().map(|p| (p.property, p.verdict)))
+    }
+
+    /// What verdicts come to.
+    pub(crate) fn of_verdicts(verdicts: impl Iterator<Item = (Property, Verdict)>) -> Self {
+        Self::first(verdicts.map(|(property, verdict)| match verdict {
             Verdict::Holds => Self::Holds,
-            Verdict::Violated if p.property.is_about_the_graph() => Self::Deadlock,
+            Verdict::Violated if property.is_about_the_graph() => Self::Deadlock,
             Verdict::Violated => Self::Violated,
             Verdict::Inconclusive => Self::Inconclusive,
             Verdict::Vacuous => Self::Vacuous,
-        };
-        Self::first(report.properties.iter().map(verdict))
+        }))
     }
 
     /// The most urgent of several.

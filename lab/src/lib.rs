@@ -23,9 +23,12 @@
 //! Of several, the first that applies of 70, 2, 1, 12, 11, 20, 21, 0; with `--expect`, of 70, 2, 1, 31, 30, 20, 21, 0:
 //! a violation that nobody expected is the more urgent news.
 //!
-//! The JSON that `lab check --format json` prints is described in `lab/SCHEMA.md`.
+//! `lab matrix` is a survey, not a check: 0 if every cell is known, 20 if one is not.
+//!
+//! The JSON that `lab check --format json` and `lab matrix --format json` print is described in `lab/SCHEMA.md`.
 
 mod args;
+mod cache;
 mod cli;
 mod commands;
 mod exit;
@@ -38,6 +41,7 @@ mod output;
 mod quote;
 mod render;
 mod target;
+mod tracefile;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
 //! `lab check`: plans the checks, runs them, and hands what was found to a view.
 
-use std::fs;
 use std::time::Duration;
 
 use check::explore::Cut;
@@ -8,7 +7,7 @@ use check::scenario::{KNOBS, Named, Property, Scenario};
 use check::{Ending, Engine, PropertyReport, Report};
 use trace::Trace;
 
-use crate::args::{CheckArgs, Settled, TraceForm};
+use crate::args::{CheckArgs, Settled};
 use crate::cli::Format;
 use crate::exit::Exit;
 use crate::expectation::{Mismatch, mismatches};
@@ -203,7 +202,7 @@ fn targets(args: &CheckArgs) -> Result<Vec<Target>, Failure> {
 }
 
 /// All of them, or everything that is wrong.
-fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+pub(super) fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
     let mut good = Vec::new();
     let mut bad: Option<Failure> = None;
     for result in results {
@@ -329,19 +328,7 @@ fn write_trace(findings: &Findings, args: &CheckArgs, settled: &Settled) -> Resu
         }
         return Ok(());
     };
-    let text = match file.form {
-        TraceForm::Json => trace::render::json::to_json(trace),
-        TraceForm::Text => {
-            let style = trace::render::terminal::Style {
-                width: settled.width,
-                colour: false,
-                ascii: settled.ascii,
-                changes: settled.verbose,
-            };
-            trace::render::terminal::render(trace, &style)
-        }
-    };
-    fs::write(&file.path, text).map_err(|error| Failure::io("write", &file.path, &error))?;
+    file.write(&render::trace::written(trace, file.form, settled, false))?;
     if !settled.quiet {
         let (whose, property) = (&trace.scenario.id, &trace.property.name);
         tell(&format!("The trace is in {path}: {whose}, {property}\n"));

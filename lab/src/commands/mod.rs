@@ -2,12 +2,14 @@
 
 pub(crate) mod check;
 mod list;
+pub(crate) mod matrix;
 mod show;
+mod trace;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, Settled};
-use crate::cli::{Cli, Command};
+use crate::args::{CheckArgs, MatrixArgs, Settled};
+use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -22,6 +24,13 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let done = CheckArgs::new(*raw).and_then(|args| check::run(&args, settled, output));
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
+        Command::Matrix(raw) => {
+            let is_json = raw.format == MatrixFormat::Json;
+            let done = matrix::run(&MatrixArgs::new(*raw), settled, output);
+            let format = if is_json { Format::Json } else { Format::Text };
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Trace(raw) => trace::run(raw, settled, output),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lab", &mut text);

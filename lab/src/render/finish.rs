@@ -4,7 +4,6 @@ use check::explore::Cut;
 use check::scenario::{Named, Witness};
 use check::{Ending, Report};
 use trace::Trace;
-use trace::render::terminal;
 use world::Fault;
 
 use super::counts::counted;
@@ -13,19 +12,14 @@ use crate::args::{CheckArgs, Settled};
 use crate::commands::check::{Findings, Run};
 use crate::exit::Exit;
 use crate::expectation::Mismatch;
+use crate::tracefile::TraceForm;
 
 /// How many commands are shown, unless more is asked for.
 const COMMANDS: usize = 8;
 
 /// The trace as a view shows it.
 pub(super) fn trace(trace: &Trace, settled: &Settled) -> String {
-    let style = terminal::Style {
-        width: settled.width,
-        colour: settled.colour,
-        ascii: settled.ascii,
-        changes: settled.verbose,
-    };
-    terminal::render(trace, &style)
+    super::trace::written(trace, TraceForm::Text, settled, settled.colour)
 }
 
 /// Whether a search was cut short.
@@ -34,7 +28,7 @@ pub(super) fn is_cut(report: &Report) -> bool {
 }
 
 /// What cut a search short; none if nothing did.
-pub(super) fn cut(report: &Report) -> Option<&'static str> {
+pub(crate) fn cut(report: &Report) -> Option<&'static str> {
     match report.ending {
         Ending::Exhausted => None,
         Ending::MaxStates => Some("--max-states"),
@@ -51,7 +45,7 @@ pub(super) fn is_chance(report: &Report) -> bool {
 }
 
 /// The required witnesses that were never reached.
-pub(super) fn unreached(report: &Report) -> Vec<&'static str> {
+pub(crate) fn unreached(report: &Report) -> Vec<&'static str> {
     report.witnesses.iter().filter(|w| w.required && !w.reached).map(|w| w.name).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// The version of everything here.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 struct Single<'a> {
@@ -68,10 +68,11 @@ struct Subject<'a> {
     faults: Vec<Fault>,
 }
 
+/// A fault and its budget.
 #[derive(Serialize)]
-struct Fault {
-    fault: &'static str,
-    budget: u8,
+pub(super) struct Fault {
+    pub(super) fault: &'static str,
+    pub(super) budget: u8,
 }
 
 #[derive(Serialize)]
@@ -258,7 +259,7 @@ fn timing(seconds: f64, generated: u64, args: &CheckArgs, bytes: Option<u64>) ->
     Timing { seconds, states_per_second, threads: args.limits.threads.get(), bytes }
 }
 
-fn written(value: &impl Serialize) -> String {
+pub(super) fn written(value: &impl Serialize) -> String {
     match serde_json::to_string_pretty(value) {
         Ok(text) => text + "\n",
         Err(error) => panic!("JSON with string keys only was not written: {error}"),

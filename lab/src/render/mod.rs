@@ -5,12 +5,16 @@ mod finish;
 pub(crate) mod json;
 pub(crate) mod lines;
 pub(crate) mod list;
+pub(crate) mod matrix;
+pub(crate) mod matrix_json;
 mod page;
 pub(crate) mod sheet;
 pub(crate) mod show;
 mod signs;
 pub(crate) mod single;
 mod table;
+pub(crate) mod trace;
 
 pub(crate) use counts::grouped;
+pub(crate) use finish::{cut, unreached};
 pub(crate) use page::Paint;

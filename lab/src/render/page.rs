@@ -164,6 +164,24 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Signs with what they mean, side by side.
+    pub(super) fn entries(&mut self, indent: usize, entries: &[(Paint, &str, &str)]) {
+        let mut line = Line::default();
+        line.pad(indent);
+        for (paint, sign, words) in entries {
+            if line.width() > indent {
+                line.push(Paint::Plain, "   ");
+            }
+            if line.width() + columns(sign) + 1 + columns(words) > self.width() && line.width() > indent {
+                self.line(std::mem::take(&mut line));
+                line.pad(indent);
+            }
+            line.push(*paint, sign);
+            line.push(Paint::Faint, &format!(" {words}"));
+        }
+        self.line(line);
+    }
+
     /// A key and its value.
     pub(super) fn field(&mut self, key: &str, value: &str) {
         self.hanging(Line::of(Paint::Faint, &format!("  {key}")), Paint::Plain, 12, value);

@@ -92,20 +92,7 @@ pub(super) fn legend(page: &mut Page<'_>, reports: &[&Report]) {
     if reports.iter().any(|report| Some(report.properties.len()) != most) {
         entries.push((Paint::Faint, page.signs.unasked, "not asked"));
     }
-    let mut line = Line::default();
-    line.pad(LEFT);
-    for (paint, sign, words) in entries {
-        if line.width() > LEFT {
-            line.push(Paint::Plain, "   ");
-        }
-        if line.width() + columns(sign) + 1 + columns(words) > page.width() {
-            page.line(std::mem::take(&mut line));
-            line.pad(LEFT);
-        }
-        line.push(paint, sign);
-        line.push(Paint::Faint, &format!(" {words}"));
-    }
-    page.line(line);
+    page.entries(LEFT, &entries);
 }
 
 /// What a sign alone does not say.

@@ -10,17 +10,35 @@ pub(super) struct Signs {
     pub(super) violated: &'static str,
     pub(super) inconclusive: &'static str,
     pub(super) vacuous: &'static str,
+    /// Of a cell whose verdicts are vacuous.
+    pub(super) untested: &'static str,
     pub(super) unasked: &'static str,
     /// From the name of a column down to the column.
     pub(super) stem: &'static str,
     pub(super) rule: &'static str,
 }
 
-const UNICODE: Signs =
-    Signs { holds: "✓", violated: "✗", inconclusive: "?", vacuous: "○", unasked: "·", stem: "│", rule: "─" };
+const UNICODE: Signs = Signs {
+    holds: "✓",
+    violated: "✗",
+    inconclusive: "?",
+    vacuous: "○",
+    untested: "~",
+    unasked: "·",
+    stem: "│",
+    rule: "─",
+};
 
-const ASCII: Signs =
-    Signs { holds: "ok", violated: "X", inconclusive: "?", vacuous: "o", unasked: "-", stem: "|", rule: "-" };
+const ASCII: Signs = Signs {
+    holds: "ok",
+    violated: "X",
+    inconclusive: "?",
+    vacuous: "o",
+    untested: "~",
+    unasked: "-",
+    stem: "|",
+    rule: "-",
+};
 
 impl Signs {
     pub(super) fn of(ascii: bool) -> &'static Self {

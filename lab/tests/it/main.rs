@@ -7,6 +7,8 @@ mod files;
 mod help;
 mod json;
 mod limits;
+mod matrix;
 mod readme;
 mod run;
 mod text;
+mod trace;

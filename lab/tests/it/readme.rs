@@ -31,6 +31,17 @@ fn the_sheet_is_what_is_printed() {
 }
 
 #[test]
+#[ignore = "takes a while: the test script runs it in release mode"]
+fn the_matrix_is_what_is_printed() {
+    let printed = lab(&["matrix", "--width", "80"]).ok(0);
+    let shown = block("$ lab matrix");
+    assert_eq!(shown.len(), printed.lines().count());
+    for (shown, printed) in shown.iter().zip(printed.lines()) {
+        assert_eq!(without_time(shown), without_time(printed));
+    }
+}
+
+#[test]
 fn the_lock_that_it_describes_is_checked() {
     let file = std::env::temp_dir().join(format!("lab-readme-{}.toml", std::process::id()));
     std::fs::write(&file, block("```toml").join("\n")).unwrap();

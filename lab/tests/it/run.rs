@@ -38,6 +38,8 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"] {
         command.env_remove(variable);
     }
+    // No test reads what another run has kept, unless it says so.
+    command.env("LAB_CACHE", "").env("XDG_CACHE_HOME", "").env("HOME", "");
     command.args(arguments).current_dir(data());
     command
 }

@@ -99,6 +99,29 @@ const FILES: &[(&str, &str)] = files! {
     "failover-renewed"
 };
 
+/// The rows of the lock safety matrix: a name to read, and the scenario whose knobs it has; of its faults and rows nothing
+/// is taken. Each is small enough to be searched under every fault in seconds.
+const MATRIX: &[(&str, &str)] = &[
+    ("no lock", "lost-update"),
+    ("SETNX", "setnx-no-ttl"),
+    ("SETNX, then PEXPIRE", "setnx-then-expire"),
+    ("SET NX PX, naive", "pause-naive"),
+    ("SET NX PX, clocked", "pause-clocked"),
+    ("SET NX PX, renewed", "renew-compare-and-extend"),
+    ("fencing of writes", "fencing-atomic-write"),
+    ("fencing of reads too", "fencing-reads-too"),
+    ("Redlock, naive", "redlock-naive"),
+    ("Redlock, clocked", "redlock-clocked"),
+    ("Redlock, persistent", "redlock-restart-persistent"),
+    ("two locks, any order", "multilock-opposite"),
+    ("two locks, sorted", "multilock-sorted"),
+];
+
+/// The rows of the lock safety matrix: a name to read, and the id of the scenario whose knobs it has.
+pub fn matrix() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MATRIX.iter().copied()
+}
+
 /// All scenarios, by family and in the order in which they are listed.
 ///
 /// # Errors

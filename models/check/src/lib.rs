@@ -15,4 +15,4 @@ mod verdict;
 
 pub use model::LockModel;
 pub use report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};
-pub use verdict::check;
+pub use verdict::{asked, check};

@@ -23,8 +23,8 @@ pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -
     })
 }
 
-/// The properties that are asked for, in the documented order.
-fn asked(scenario: &Scenario, limits: &Limits) -> Vec<Property> {
+/// The properties that [`check`] gives a verdict on, in the documented order.
+pub fn asked(scenario: &Scenario, limits: &Limits) -> Vec<Property> {
     let wanted = |property: &Property| match &limits.properties {
         Some(named) => named.contains(property),
         None => *property != Property::NoStrayGrant || scenario.expected(*property).is_some(),

@@ -8,7 +8,8 @@
 //!
 //! 1. build a [`Trace`], the steps with [`Step::new`] and the fields that apply;
 //! 2. [`cone::mark`] it, which decides what of it matters;
-//! 3. hand it to [`render::terminal::render`] or [`render::json::to_json`].
+//! 3. hand it to a renderer: [`render::terminal::render`], [`render::json::to_json`], [`render::itf::to_itf`] or
+//!    [`render::mermaid::to_mermaid`].
 
 pub mod cone;
 pub mod model;

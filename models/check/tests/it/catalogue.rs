@@ -89,3 +89,14 @@ fn every_family_stands_together() {
     let distinct: BTreeSet<_> = families.into_iter().collect();
     assert_eq!(runs.len(), distinct.len(), "a family is split: {runs:?}");
 }
+
+#[test]
+fn the_rows_of_the_matrix_are_scenarios_without_faults() {
+    let mut labels = BTreeSet::new();
+    for (label, id) in catalogue::matrix() {
+        assert!(labels.insert(label), "{label} stands there twice");
+        let mut scenario = builtin(id);
+        scenario.set_faults("none").unwrap();
+        scenario.resolve().unwrap();
+    }
+}

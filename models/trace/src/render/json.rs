@@ -3,7 +3,9 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
+use super::text::is_hidden;
 use crate::model::{SCHEMA, Trace};
 
 /// Writes the trace, indented, its keys in the order of the fields, with a newline at the end.
@@ -11,8 +13,25 @@ use crate::model::{SCHEMA, Trace};
 pub fn to_json(trace: &Trace) -> String {
     let mut text = serde_json::to_string_pretty(trace).expect("a trace has string keys only");
     text.push('\n');
-    text
+    escaped(&text)
 }
+
+/// JSON in which no character steers a terminal: what JSON lets stand as it is, is escaped, and still says the same.
+pub(super) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // The layout has newlines; in a string they are escaped already.
+        if c != '\n' && is_hidden(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The most actors that a trace has: what renderers do for each lane of each step stays within bounds.
+pub const MAX_ACTORS: usize = 256;
 
 /// Reads a trace.
 ///
@@ -21,11 +40,41 @@ pub fn to_json(trace: &Trace) -> String {
 /// If it is of another version, no JSON, or no trace.
 pub fn from_json(text: &str) -> Result<Trace, ReadError> {
     // The version first: under another one, complaints about single fields would mislead.
-    let version: Version = serde_json::from_str(text)?;
-    if version.schema != u64::from(SCHEMA) {
-        return Err(ReadError::Schema { found: version.schema });
+    let Version { schema } = parse(text)?;
+    if schema != u64::from(SCHEMA) {
+        return Err(ReadError::Schema { found: schema });
     }
-    Ok(serde_json::from_str(text)?)
+    accept(parse(text)?)
+}
+
+/// A trace that was read as a part of something else, if it is one that this program can show.
+///
+/// # Errors
+///
+/// If it is of another version, or has more than [`MAX_ACTORS`] actors.
+pub fn accept(trace: Trace) -> Result<Trace, ReadError> {
+    if trace.schema != SCHEMA {
+        return Err(ReadError::Schema { found: trace.schema.into() });
+    }
+    if trace.actors.len() > MAX_ACTORS {
+        return Err(ReadError::Actors { found: trace.actors.len() });
+    }
+    Ok(trace)
+}
+
+/// Reads JSON of any kind.
+///
+/// # Errors
+///
+/// [`ReadError::Malformed`] if it is no JSON, or not of this kind.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let key = error.path().to_string();
+        ReadError::at(if key == "." { String::new() } else { key }, &error.into_inner())
+    })?;
+    json.end().map_err(|error| ReadError::at(String::new(), &error))?;
+    Ok(value)
 }
 
 #[derive(Deserialize)]
@@ -41,15 +90,32 @@ pub enum ReadError {
         /// The version that it says.
         found: u64,
     },
+    /// It has more actors than [`MAX_ACTORS`].
+    Actors {
+        /// How many.
+        found: usize,
+    },
     /// It is no JSON, or a field is missing or wrong.
     Malformed {
         /// The line, from 1.
         line: usize,
-        /// The column, from 1.
+        /// The column, from 1; 0 for an end of the text where there should be more.
         column: usize,
+        /// The key, such as `steps[3].actor`; empty if it is about the whole text.
+        key: String,
         /// What is wrong there.
         message: String,
     },
+}
+
+impl ReadError {
+    fn at(key: String, error: &serde_json::Error) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let message = error.to_string();
+        let place = format!(" at line {line} column {column}");
+        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+        Self::Malformed { line, column, key, message }
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -59,26 +125,22 @@ impl fmt::Display for ReadError {
                 f,
                 "the trace has schema {found}, and this program reads schema {SCHEMA}: find the trace again with its own `command`"
             ),
-            Self::Malformed { line, column, message } => write!(f, "line {line}, column {column}: {message}"),
+            Self::Actors { found } => write!(f, "actors: expected at most {MAX_ACTORS}, found {found}"),
+            Self::Malformed { line, column, key, message } if key.is_empty() => {
+                write!(f, "line {line}, column {column}: {message}")
+            }
+            Self::Malformed { line, column, key, message } => {
+                write!(f, "line {line}, column {column}: {key}: {message}")
+            }
         }
     }
 }
 
 impl std::error::Error for ReadError {}
 
-impl From<serde_json::Error> for ReadError {
-    fn from(error: serde_json::Error) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
-        let place = format!(" at line {line} column {column}");
-        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
-        Self::Malformed { line, column, message }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{ReadError, from_json, to_json};
+    use super::{MAX_ACTORS, ReadError, from_json, to_json};
     use crate::model::{Actor, ActorKind, FaultBudget, PropertyRef, SCHEMA, ScenarioRef, Trace};
     use crate::step::{Step, StepKind};
 
@@ -110,6 +172,15 @@ mod tests {
     }
 
     #[test]
+    fn no_character_steers_the_terminal_and_none_is_lost() {
+        let mut trace = sample();
+        trace.id = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}\n\tb é 日".into();
+        let text = to_json(&trace);
+        assert!(text.chars().all(|c| c == '\n' || !super::is_hidden(c)), "{text:?}");
+        assert_eq!(from_json(&text), Ok(trace));
+    }
+
+    #[test]
     fn another_version_is_refused_before_its_fields_are_read() {
         let error = from_json("{\"schema\": 7, \"who\": 1}").unwrap_err();
         assert_eq!(error, ReadError::Schema { found: 7 });
@@ -121,9 +192,22 @@ mod tests {
         let text = to_json(&sample()).replace("\"client\"", "\"clown\"");
         let error = from_json(&text).unwrap_err().to_string();
         assert!(error.starts_with("line 25, column "), "{error}");
-        assert!(error.contains("unknown variant `clown`"), "{error}");
+        assert!(error.contains(": actors[0].kind: unknown variant `clown`"), "{error}");
         assert!(!error.contains("at line"), "{error}");
         assert!(from_json("").unwrap_err().to_string().starts_with("line 1, column 0: EOF"));
         assert!(from_json("{}").unwrap_err().to_string().contains("missing field `schema`"));
+        let text = to_json(&sample());
+        assert!(from_json(&format!("{text}x")).unwrap_err().to_string().contains("trailing characters"));
+        for end in 0..text.len() - 1 {
+            assert!(matches!(from_json(&text[..end]), Err(ReadError::Malformed { .. })), "{end}");
+        }
+        assert!(from_json(&"[".repeat(100_000)).unwrap_err().to_string().starts_with("line 1, column "));
+    }
+
+    #[test]
+    fn nobody_has_thousands_of_lanes() {
+        let mut trace = sample();
+        trace.actors = vec![trace.actors[0].clone(); MAX_ACTORS + 1];
+        assert_eq!(from_json(&to_json(&trace)), Err(ReadError::Actors { found: MAX_ACTORS + 1 }));
     }
 }

@@ -1,4 +1,6 @@
 //! The renderers, on traces made by hand.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking; the setting for tests spares only test functions")]
 
+mod diagrams;
 mod samples;
 mod terminal;
