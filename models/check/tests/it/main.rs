@@ -4,8 +4,10 @@
 
 mod catalogue;
 mod determinism;
+mod draw;
 mod engines;
 mod explore;
 mod limits;
+mod oracle;
 mod support;
 mod teeth;
