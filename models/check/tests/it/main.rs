@@ -7,6 +7,7 @@ mod determinism;
 mod draw;
 mod engines;
 mod explore;
+mod extremes;
 mod limits;
 mod oracle;
 mod support;
