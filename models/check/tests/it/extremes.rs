@@ -9,6 +9,7 @@ use check::{Limits, check};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use protocol::Visit;
 use world::{Action, Message, Setup, Witnesses, World};
 
 use crate::draw::{Draw, Size, full_draws, plain, runner, value};
@@ -91,6 +92,7 @@ fn walk(setup: &Setup, choices: &[u16]) {
         world.apply(setup, *action, &mut Witnesses::default());
         world.canonicalise(setup);
         if is_swamped(&world) {
+            assert!(setup.policy.visit == Visit::AllAtOnce && setup.policy.nodes > 1, "releases pile up here as well");
             return;
         }
         let packed = world.pack(setup);

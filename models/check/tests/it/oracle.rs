@@ -168,10 +168,13 @@ struct Tally {
     states: usize,
     verdicts: Vec<(Property, Verdict)>,
     faults: Vec<Fault>,
+    /// In how many a fault would help where nothing else does.
+    waiting: usize,
 }
 
 impl Tally {
-    fn note(&mut self, scenario: &Scenario, outcome: &Outcome) {
+    fn note(&mut self, scenario: &Scenario, outcome: &Outcome, naive: &Naive<'_>) {
+        self.waiting += usize::from(properties(true).any(|property| naive.waits_for_a_fault(property)));
         self.cases += 1;
         self.exhausted += usize::from(outcome.ending == Ending::Exhausted);
         self.states += outcome.unique;
@@ -197,6 +200,8 @@ impl Tally {
             eprintln!("{} {count}, {}", verdict.name(), if about_the_graph { "of the graph" } else { "of states" });
             assert!(count * 20 > self.cases, "only {count} times {}", verdict.name());
         }
+        eprintln!("{} wait for a fault", self.waiting);
+        assert!(self.waiting * 50 > self.cases, "only {} wait for a fault", self.waiting);
         for fault in Fault::ALL {
             let count = self.faults.iter().filter(|f| **f == fault).count();
             assert!(count * 50 > self.cases, "{} happened in only {count} of {told}", fault.name());
@@ -204,14 +209,17 @@ impl Tally {
     }
 }
 
-/// What is drawn upon: nothing, or one of the catalogue's checks.
+/// What is drawn upon: nothing, one of the catalogue's checks, or a lock that is left behind for good.
 fn bases() -> impl Strategy<Value = Scenario> {
     let mut told = every_check();
     for scenario in &mut told {
         scenario.expect.clear();
         scenario.witnesses.clear();
     }
-    prop_oneof![3 => Just(plain()), 1 => select(told)]
+    let mut left_behind = plain();
+    left_behind.set("acquire=setnx").unwrap();
+    left_behind.set_faults("crash=1,restart=1").unwrap();
+    prop_oneof![6 => Just(plain()), 2 => select(told), 1 => Just(left_behind)]
 }
 
 /// How much of a space the naive search works out: all of it if the space is small, and otherwise the beginning.
@@ -233,7 +241,7 @@ fn compare_on_random_scenarios(cases: u32, states: usize) {
         let mut tally = tally.borrow_mut();
         tally.values += draw.knobs.len() + draw.faults.len();
         tally.left_out += left_out;
-        tally.note(&scenario, &outcome);
+        tally.note(&scenario, &outcome, &naive);
         Ok(())
     });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));

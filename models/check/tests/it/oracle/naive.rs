@@ -175,8 +175,8 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// Whether there is a way to the goal on which no fault happens.
-    fn leads_to_goal(&self, from: usize, property: Property) -> bool {
+    /// Whether there is a way to the goal on which all steps are allowed.
+    fn leads_to_goal(&self, from: usize, property: Property, allowed: fn(Action) -> bool) -> bool {
         let mut been = vec![false; self.states.len()];
         let mut pending = vec![from];
         while let Some(place) = pending.pop() {
@@ -185,11 +185,18 @@ impl<'a> Naive<'a> {
                 return true;
             }
             if !std::mem::replace(&mut been[place], true) {
-                let free = state.steps.iter().filter(|step| step.action.fault().is_none());
-                pending.extend(free.map(|step| step.to));
+                let allowed = state.steps.iter().filter(|step| allowed(step.action));
+                pending.extend(allowed.map(|step| step.to));
             }
         }
         false
+    }
+
+    /// Whether there is a state from which only a fault leads to the goal.
+    pub(crate) fn waits_for_a_fault(&self, property: Property) -> bool {
+        let waits =
+            |place| !self.leads_to_goal(place, property, is_free) && self.leads_to_goal(place, property, |_| true);
+        self.is_exhausted && (0..self.states.len()).any(waits)
     }
 
     /// The ways to all states where a property is violated, the shortest and then the least first.
@@ -198,7 +205,7 @@ impl<'a> Naive<'a> {
     pub(crate) fn violations(&self, property: Property) -> Vec<&[Action]> {
         let places = 0..self.states.len();
         let mut paths: Vec<_> = if property.is_about_the_graph() {
-            let stuck = places.filter(|place| self.is_exhausted && !self.leads_to_goal(*place, property));
+            let stuck = places.filter(|place| self.is_exhausted && !self.leads_to_goal(*place, property, is_free));
             stuck.map(|place| self.states[place].path.as_slice()).collect()
         } else {
             let wrong = self.states.iter().filter(|state| self.violates(&state.world, property));
@@ -221,6 +228,11 @@ impl<'a> Naive<'a> {
         }
         paths
     }
+}
+
+/// Whether something happens without a fault.
+fn is_free(action: Action) -> bool {
+    action.fault().is_none()
 }
 
 /// All that a world is, as text, but for the names of its messages and of the operations in its cores: these are never
