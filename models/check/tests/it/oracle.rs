@@ -237,7 +237,7 @@ fn compare_on_random_scenarios(cases: u32, states: usize) {
         let setup = scenario.resolve().unwrap();
         let naive = Naive::explore(&setup, Numbers::ByRank, share(&scenario, states), usize::MAX);
         let outcome = compare(&scenario, &setup, &naive);
-        compare_numbers(&scenario, &setup, states / 8);
+        compare_numbers(&scenario, &setup, states / 4);
         let mut tally = tally.borrow_mut();
         tally.values += draw.knobs.len() + draw.faults.len();
         tally.left_out += left_out;
@@ -250,7 +250,7 @@ fn compare_on_random_scenarios(cases: u32, states: usize) {
 
 #[test]
 fn the_search_finds_what_the_definitions_say() {
-    compare_on_random_scenarios(400, 2_000);
+    compare_on_random_scenarios(300, 2_000);
 }
 
 #[test]
