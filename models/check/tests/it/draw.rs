@@ -50,8 +50,8 @@ impl Draw {
         scenario
     }
 
-    /// The scenario as the draw changes it, without what would make it a combination that is refused; and how many of the
-    /// values had to be left out.
+    /// The scenario as the draw changes it, without what would make it a combination that is refused; and how many of
+    /// the values had to be left out.
     pub(crate) fn accepted(&self, mut scenario: Scenario, size: Size) -> (Scenario, usize) {
         let mut left_out = 0;
         let mut consider = |change: &dyn Fn(&mut Scenario)| {

@@ -72,9 +72,9 @@ fn what_is_refused_is_refused_by_a_rule() {
     eprintln!("{} accepted, {:?}", accepted.borrow(), counts.borrow());
 }
 
-/// Whether releases pile up on a connection that takes no requests: when two of the servers that are asked at once are out
-/// of reach, the second hears of a release after every attempt, though it was not asked again. There is no end of them,
-/// and so none of the numbers that a state has to hold.
+/// Whether releases pile up on a connection that takes no requests: when two of the servers that are asked at once are
+/// out of reach, the second is sent a release after every attempt, though it was not asked again. There is no end of
+/// them, and so none of the numbers that a state has to hold.
 fn is_swamped(world: &World) -> bool {
     const A_FEW: usize = 6;
     let like = |one: &Message| world.messages.iter().filter(|m| (m.lane, m.slot) == (one.lane, one.slot)).count();

@@ -76,8 +76,8 @@ impl Outcome {
     }
 }
 
-/// The witnesses that were reached and those that have to be: every fault, and what each scenario has to reach unless its
-/// knobs exclude it.
+/// The witnesses that were reached and those that have to be: every fault, and what each scenario has to reach unless
+/// its knobs exclude it.
 fn witnesses(scenario: &Scenario, seen: u64) -> Vec<WitnessReport> {
     let standard = [Witness::Acquired, Witness::Contended, Witness::DeadlineReached];
     let knobs = &scenario.settings;
