@@ -102,6 +102,31 @@ fn walk(setup: &Setup, choices: &[u16]) {
     }
 }
 
+/// As many clients, servers and locks as there can be, and messages that all stay under way while their senders go on.
+#[test]
+fn the_fullest_world_fits() {
+    let mut scenario = plain();
+    let knobs = ["nodes=7", "latency=[29, 29]", "timeout=1", "visit=all-at-once", "unknown=assume-held", "ttl=60"];
+    let lists = r#"resources=[["a", "b", "c"], ["a", "b", "c"], ["a", "b", "c"], ["a", "b", "c"]]"#;
+    knobs.into_iter().chain([lists]).for_each(|knob| scenario.set(knob).unwrap());
+    let setup = scenario.resolve().unwrap();
+    let mut world = World::new(&setup);
+    let mut most = 0;
+    for _ in 0..400 {
+        let mut actions = Vec::new();
+        world.actions(&setup, &mut actions);
+        world.apply(&setup, actions[0], &mut Witnesses::default());
+        world.canonicalise(&setup);
+        let packed = world.pack(&setup);
+        let mut unpacked = World::new(&setup);
+        unpacked.unpack(&setup, &packed);
+        assert_eq!(unpacked.pack(&setup), packed);
+        most = most.max(world.messages.len());
+    }
+    let places = 4 * 7 * 3;
+    assert!(most > 2 * places, "only {most} messages were under way");
+}
+
 /// So many accepted scenarios are searched for a while, and walked through further than the search comes.
 fn search_what_is_accepted(cases: u32, steps: usize) {
     let strategy = (full_draws(), vec(any::<u16>(), steps));
