@@ -19,6 +19,10 @@ const INLINE_WORDS: usize = 8;
 /// Bits of a number that is kept by rank.
 const RANK_BITS: u32 = 5;
 
+/// Bits of the number of messages under way. A request and a release to each server for each lock of each client are
+/// 168, and more than that may follow them.
+const COUNT_BITS: u32 = 9;
+
 /// A state of the world, packed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packed(SmallVec<[u64; INLINE_WORDS]>);
@@ -93,7 +97,7 @@ fn has_copies(setup: &Setup) -> bool {
 }
 
 /// How many words the largest world takes at most.
-const MAX_WORDS: usize = 96;
+const MAX_WORDS: usize = 256;
 
 /// A tape that is written.
 struct Writer {
@@ -334,7 +338,7 @@ impl World {
 
     fn fold_messages(&mut self, setup: &Setup, tape: &mut impl Tape) {
         let mut count = self.messages.len() as u32;
-        tape.number(&mut count, 7);
+        tape.number(&mut count, COUNT_BITS);
         let blank = Message {
             lane: Lane { client: 0, site: Site::Store, direction: Direction::Request },
             slot: Slot(0),

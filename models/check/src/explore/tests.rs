@@ -224,6 +224,21 @@ fn the_last_level_decides_whether_the_depth_was_a_limit() {
 }
 
 #[test]
+fn a_limit_that_is_hit_in_the_last_level_leaves_the_goals_open() {
+    // 1 is stuck, but as long as there may be more behind 2, nobody knows.
+    let graph = Graph::new(&[0], [&[1], &[2], &[3], &[3]]).goal(0);
+    let explore = |limits: Options| {
+        let exploration = graph.explore(&Options { goals: 1, ..limits });
+        (exploration.end, exploration.stuck[0].map(|id| exploration.path(id)))
+    };
+    let states = |most| explore(Options { max_states: Some(most), ..Options::default() });
+    let depth = |most| explore(Options { max_depth: Some(most), ..Options::default() });
+    let decided = (End::Exhausted, Some(path(0, &[0])));
+    assert_eq!((states(3), states(4)), ((End::MaxStates, None), decided.clone()));
+    assert_eq!((depth(2), depth(3)), ((End::MaxDepth, None), decided));
+}
+
+#[test]
 fn the_monitor_stops_it_and_what_was_found_counts() {
     let graph = Graph::new(&[0], [&[1], &[2], &[3], &[]]).violated(1, 0).violated(3, 1);
     let mut seen = Vec::new();

@@ -4,8 +4,11 @@
 
 mod catalogue;
 mod determinism;
+mod draw;
 mod engines;
 mod explore;
+mod extremes;
 mod limits;
+mod oracle;
 mod support;
 mod teeth;
