@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn thirteen_columns_of_three_letters_fit_side_by_side() {
         let settled = of_width(80);
-        let all: Vec<Column> = [None].into_iter().chain((0..12).map(|at| Some((Fault::ALL[at % 7], 1)))).collect();
+        let all: Vec<Column> = [None].into_iter().chain((1..13).map(|at| Some((Fault::ALL[at], 1)))).collect();
         let layout = Layout { labels: 20, widths: &[3; 13], gap: 1 };
         assert_eq!(layout.bands(&Page::new(&settled), &all).len(), 1);
     }

@@ -245,6 +245,8 @@ fn moves_clocks(step: &Step) -> bool {
         | StepKind::Reply
         | StepKind::Exchange
         | StepKind::Resume
-        | StepKind::Rejoin => false,
+        | StepKind::Rejoin
+        | StepKind::Heal
+        | StepKind::Replicate => false,
     }
 }
