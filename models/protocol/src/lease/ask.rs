@@ -43,13 +43,19 @@ pub(super) fn first(policy: &Policy) -> Verb {
 /// What follows from the answer to the command of a stage, perhaps of a request that was asked again.
 pub(super) fn next(policy: &Policy, stage: u8, asked_again: bool, reply: Reply) -> Next {
     let takes_own = asked_again && policy.unknown == UnknownAcquire::OwnValueHeld;
-    match reply {
-        Reply::Taken { own: true, fence } if takes_own => granted(policy, fence),
-        Reply::Entry { own: true, .. } if takes_own && stage == 0 && first(policy) == Verb::Look => {
-            granted(policy, None)
-        }
-        reply => after(policy, stage, reply),
+    if let Reply::Taken { own: true, fence } = reply
+        && takes_own
+    {
+        return granted(policy, fence);
     }
+    if let Reply::Entry { own: true, .. } = reply
+        && takes_own
+        && stage == 0
+        && first(policy) == Verb::Look
+    {
+        return granted(policy, None);
+    }
+    after(policy, stage, reply)
 }
 
 /// The server has an entry of this acquisition. It counts when the entry has its TTL as well.
