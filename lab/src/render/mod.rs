@@ -1,5 +1,6 @@
 //! What is printed. A view reads what was found, and decides nothing.
 
+mod answer;
 mod counts;
 mod finish;
 pub(crate) mod json;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use check::Report;
 use check::scenario::{Property, Verdict};
 
+use super::answer;
 use super::counts::{counted, grouped, time};
 use super::finish::{self, cut, is_chance, is_cut, mismatched, unreached};
 use super::page::{Line, Page, Paint, columns};
@@ -41,6 +42,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
     legend(&mut page, &reports);
     notes(&mut page, findings);
     total(&mut page, findings, args);
+    answer::put(&mut page, findings);
     if let Some((_, _, trace)) = findings.shown() {
         page.gap();
         page.rule("the shortest counterexample of the first violation");

@@ -17,6 +17,7 @@ pub(crate) fn text(target: &Target, pair: Option<&Scenario>, settled: &Settled) 
     }
     let scenario = &target.scenario;
     knobs(&mut page, scenario);
+    profile_of(&mut page, scenario);
     pair_of(&mut page, scenario, pair);
     expectations(&mut page, scenario);
     page.gap();
@@ -82,6 +83,25 @@ fn explained(page: &mut Page<'_>, described: &Described) {
         None => knob.says().to_owned(),
     };
     page.prose(Paint::Plain, 6, &says);
+}
+
+/// The library, and where it says what each knob says.
+fn profile_of(page: &mut Page<'_>, scenario: &Scenario) {
+    let Some(profile) = &scenario.profile else { return };
+    page.gap();
+    page.rule(&format!("where {} {} says so", profile.library, profile.version));
+    for said in &profile.places {
+        page.line(Line::of(Paint::Plain, "  ").with(Paint::Strong, said.knob));
+        page.prose(Paint::Plain, 6, &said.place);
+    }
+    if profile.beyond.is_empty() {
+        return;
+    }
+    page.gap();
+    page.rule("what no knob can say");
+    for sentence in &profile.beyond {
+        page.prose(Paint::Plain, 2, sentence);
+    }
 }
 
 fn pair_of(page: &mut Page<'_>, scenario: &Scenario, pair: Option<&Scenario>) {

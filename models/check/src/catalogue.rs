@@ -7,6 +7,25 @@ macro_rules! files {
     ($($id:literal)+) => { &[$(($id, include_str!(concat!("../catalogue/", $id, ".toml")))),+] };
 }
 
+/// Embeds the profiles of these libraries.
+macro_rules! profiles {
+    ($($id:literal)+) => {
+        &[$((concat!("profile:", $id), include_str!(concat!("../profiles/", $id, ".toml")))),+]
+    };
+}
+
+/// The profiles of libraries in use, as they are listed.
+const PROFILES: &[(&str, &str)] = profiles! {
+    "redis-py"
+    "shedlock"
+    "redisson"
+    "redlock-py"
+    "redlock-rb"
+    "node-redlock"
+    "redsync"
+    "rslock"
+};
+
 /// The files, by family and in the order in which they are listed.
 const FILES: &[(&str, &str)] = files! {
     "lost-update"
@@ -161,7 +180,7 @@ pub fn matrix() -> impl Iterator<Item = (&'static str, &'static str)> {
 ///
 /// If an embedded file is not a scenario, which a test rules out.
 pub fn all() -> Result<Vec<Scenario>, ScenarioErrors> {
-    FILES.iter().map(|(id, text)| parse(id, text)).collect()
+    files().map(|(id, text)| parse(id, text)).collect()
 }
 
 /// The scenario of an id.
@@ -170,17 +189,21 @@ pub fn all() -> Result<Vec<Scenario>, ScenarioErrors> {
 ///
 /// As for [`all`].
 pub fn find(id: &str) -> Result<Option<Scenario>, ScenarioErrors> {
-    FILES.iter().find(|(known, _)| *known == id).map(|(id, text)| parse(id, text)).transpose()
+    files().find(|(known, _)| *known == id).map(|(id, text)| parse(id, text)).transpose()
 }
 
 /// The ids of all scenarios, in the order in which they are listed.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(id, _)| *id)
+    files().map(|(id, _)| id)
 }
 
 /// The text of the file of an id.
 pub fn text(id: &str) -> Option<&'static str> {
-    FILES.iter().find(|(known, _)| *known == id).map(|(_, text)| *text)
+    files().find(|(known, _)| *known == id).map(|(_, text)| text)
+}
+
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().chain(PROFILES).copied()
 }
 
 fn parse(id: &str, text: &str) -> Result<Scenario, ScenarioErrors> {

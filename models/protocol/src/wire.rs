@@ -43,6 +43,8 @@ pub enum Verb {
     Subscribe,
     /// `WAIT`: answered as soon as enough replicas have what the server has.
     Wait,
+    /// `PEXPIRE key ttl`, as the second command of an acquire.
+    Limit,
 }
 
 /// A request.

@@ -236,6 +236,7 @@ fn renews(verb: Verb) -> bool {
         | Verb::Enter
         | Verb::Exit
         | Verb::Subscribe
-        | Verb::Wait => false,
+        | Verb::Wait
+        | Verb::Limit => false,
     }
 }

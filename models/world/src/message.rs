@@ -199,6 +199,7 @@ pub(crate) fn releases(verb: Verb) -> bool {
         | Verb::SetXxPx
         | Verb::SetPx
         | Verb::Pexpire
+        | Verb::Limit
         | Verb::CompareAndExtend
         | Verb::Incr
         | Verb::Look
@@ -219,6 +220,7 @@ pub(crate) fn acquires(verb: Verb) -> bool {
         Verb::SetXxPx
         | Verb::SetPx
         | Verb::Pexpire
+        | Verb::Limit
         | Verb::CompareAndExtend
         | Verb::Incr
         | Verb::Get

@@ -510,7 +510,7 @@ fn blank_reply(tag: u8) -> Reply {
 }
 
 /// The verbs by their number on the tape.
-const VERBS: [Verb; 19] = [
+const VERBS: [Verb; 20] = [
     Verb::SetNxPx,
     Verb::Setnx,
     Verb::SetXxPx,
@@ -530,6 +530,7 @@ const VERBS: [Verb; 19] = [
     Verb::Exit,
     Verb::Subscribe,
     Verb::Wait,
+    Verb::Limit,
 ];
 
 /// The numbers of the other commands, after those of the verbs.

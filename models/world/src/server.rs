@@ -173,7 +173,7 @@ impl Memory {
                 Served::written(Reply::Done)
             }
             Verb::CompareAndExtend | Verb::ExtendOrCreate if !owns => Served::plain(Reply::Nothing),
-            Verb::Pexpire | Verb::CompareAndExtend | Verb::ExtendOrCreate => {
+            Verb::Pexpire | Verb::Limit | Verb::CompareAndExtend | Verb::ExtendOrCreate => {
                 let Some(entry) = entry else { return Served::plain(Reply::Nothing) };
                 entry.left = lease;
                 let nested = policy.reentrance != Reentrance::Nothing && entry.by.client == by.client;

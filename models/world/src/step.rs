@@ -1,7 +1,8 @@
 //! What a step does.
 
 use protocol::{
-    Command, Fence, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Ticks, Time, Verb, Worker,
+    Acquire, Command, Fence, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Ticks, Time, Verb,
+    Worker,
 };
 use smallvec::SmallVec;
 
@@ -371,7 +372,7 @@ impl World {
 
     /// Where more than half of the reachable servers can grant a lock, a grant may begin with fewer entries.
     fn note_grants_of_few(&mut self, setup: &Setup, client: u8) {
-        if setup.policy.quorum_of == QuorumOf::All {
+        if setup.policy.quorum_of == QuorumOf::All || setup.policy.acquire == Acquire::Unlocked {
             return;
         }
         for (slot, _) in Self::slots(setup, client) {

@@ -246,6 +246,7 @@ impl Telling<'_> {
                 | Verb::Incr
                 | Verb::Look
                 | Verb::Claim
+                | Verb::Limit
                 | Verb::Clear
                 | Verb::GetSet
                 | Verb::Enter

@@ -133,7 +133,7 @@ impl Words {
                     Verb::Setnx => format!("SETNX {lock} {token}{minting}"),
                     Verb::SetXxPx => format!("SET {lock} {token} XX{ttl}"),
                     Verb::SetPx => format!("SET {lock} {token}{ttl}"),
-                    Verb::Pexpire => format!("PEXPIRE {lock}{}", ttl.replace(" PX", "")),
+                    Verb::Pexpire | Verb::Limit => format!("PEXPIRE {lock}{}", ttl.replace(" PX", "")),
                     Verb::CompareAndExtend => format!("PEXPIRE {lock}{} if {token}", ttl.replace(" PX", "")),
                     Verb::Get => format!("GET {lock}"),
                     Verb::Del => format!("DEL {lock}"),
@@ -184,6 +184,7 @@ impl Words {
                 Some(
                     Verb::Setnx
                     | Verb::Pexpire
+                    | Verb::Limit
                     | Verb::CompareAndExtend
                     | Verb::Get
                     | Verb::Del

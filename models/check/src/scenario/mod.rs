@@ -15,6 +15,7 @@ mod near;
 mod options;
 mod parse;
 mod place;
+mod profile;
 mod refuse;
 mod resolve;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use knobs::{KNOBS, Knob, MAX_REPLICAS, MAX_UPDATES, MAX_WRITES, Section, Set
 pub use names::{GrainChoice, Named, RetryKind, Word};
 pub use parse::{MAX_BUDGET, MAX_BYTES, MAX_ROWS, SCHEMA};
 use place::Places;
+pub use profile::{Profile, Said};
 pub use refuse::{RULES, Rule};
 
 /// A lock, a world, faults and expected verdicts. With rows it is a sheet: a check for each row.
@@ -56,6 +58,8 @@ pub struct Scenario {
     pub expect: Vec<(Property, Verdict)>,
     /// What must be reached besides what every scenario must reach, in the documented order.
     pub witnesses: Vec<Witness>,
+    /// The library that it describes, if it is the profile of one.
+    pub profile: Option<Profile>,
     /// The checks of a sheet; none if the scenario is one check.
     pub rows: Vec<Row>,
     overridden: bool,
@@ -96,6 +100,7 @@ impl Scenario {
             faults: Budget::default(),
             expect: Vec::new(),
             witnesses: Vec::new(),
+            profile: None,
             rows: Vec::new(),
             overridden: false,
             sheet: None,
@@ -125,6 +130,7 @@ impl Scenario {
             faults: row.faults.unwrap_or(self.faults),
             expect: row.expect.clone().unwrap_or_else(|| self.expect.clone()),
             witnesses: row.witnesses.clone().unwrap_or_else(|| self.witnesses.clone()),
+            profile: self.profile.clone(),
             rows: Vec::new(),
             overridden: self.overridden,
             sheet: Some(self.title.clone()),
@@ -165,6 +171,7 @@ impl PartialEq for Scenario {
             faults,
             expect,
             witnesses,
+            profile,
             rows,
             overridden,
             places: _,
@@ -174,7 +181,7 @@ impl PartialEq for Scenario {
             == (&other.id, &other.title, &other.about, &other.family, &other.source, &other.pair)
             && (settings, faults, expect, witnesses)
                 == (&other.settings, &other.faults, &other.expect, &other.witnesses)
-            && (rows, overridden) == (&other.rows, &other.overridden)
+            && (profile, rows, overridden) == (&other.profile, &other.rows, &other.overridden)
     }
 }
 

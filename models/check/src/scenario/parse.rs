@@ -14,6 +14,7 @@ use super::names::Named;
 use super::near::{nearest, quoted};
 use super::options::{budget_of, fault_help};
 use super::place::{By, Places};
+use super::profile::{Profile, Said};
 use super::{Row, Scenario};
 
 /// The version of the format that this crate reads and writes.
@@ -37,7 +38,13 @@ const MAX_ABOUT: usize = 2000;
 const TOP: [&str; 8] = ["schema", "id", "title", "about", "family", "source", "pair", "witnesses"];
 
 /// The sections that have no knobs.
-const TABLES: [&str; 3] = ["faults", "expect", "row"];
+const TABLES: [&str; 4] = ["faults", "expect", "profile", "row"];
+
+/// The keys of a profile.
+const PROFILE: [&str; 4] = ["library", "version", "beyond", "places"];
+
+/// What the id of a profile begins with.
+const PROFILE_PREFIX: &str = "profile:";
 
 /// The keys of a row.
 const ROW: [&str; 5] = ["title", "set", "faults", "expect", "witnesses"];
@@ -75,13 +82,15 @@ struct Reader<'a> {
     text: &'a str,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// The knobs of the lock that the file turns, and where.
+    turned: Vec<(&'static Knob, Place)>,
     errors: Vec<ScenarioError>,
 }
 
 impl<'a> Reader<'a> {
     fn new(name: &'a str, text: &'a str) -> Self {
         let lines = core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { name, text, lines, errors: Vec::new() }
+        Self { name, text, lines, turned: Vec::new(), errors: Vec::new() }
     }
 
     fn scenario(&mut self, table: &DeTable<'_>) -> Scenario {
@@ -101,7 +110,7 @@ impl<'a> Reader<'a> {
             let at = key.span();
             match key.get_ref().as_ref() {
                 "schema" => self.schema(at, value),
-                "id" => scenario.id = self.slug(at, "id", value),
+                "id" => scenario.id = self.id(at, value),
                 "title" => scenario.title = self.line(at, "title", value),
                 "about" => scenario.about = self.prose(at, "about", value),
                 "family" => scenario.family = self.slug(at, "family", value),
@@ -113,6 +122,7 @@ impl<'a> Reader<'a> {
                 }
                 "faults" => scenario.faults = self.faults(at, By::Base, value, &mut scenario.places),
                 "expect" => scenario.expect = self.expect(at, By::Base, value, &mut scenario.places),
+                "profile" => scenario.profile = self.profile(at, value),
                 "row" => rows = Some((at, value)),
                 name => match Section::ALL.into_iter().find(|s| s.name() == name) {
                     Some(section) => self.section(at, section, value, &mut scenario),
@@ -124,7 +134,67 @@ impl<'a> Reader<'a> {
         if let Some((at, value)) = rows {
             scenario.rows = self.rows(at, value, &scenario);
         }
+        if let Some(profile) = &scenario.profile {
+            self.unsaid(profile);
+        }
         scenario
+    }
+
+    /// The library that a profile describes.
+    fn profile(&mut self, at: Range<usize>, value: &Spanned<DeValue<'_>>) -> Option<Profile> {
+        let table = self.table(at.clone(), "profile", value)?;
+        let mut profile = Profile::blank();
+        for key in ["library", "version"].into_iter().filter(|key| !table.contains_key(*key)) {
+            let problem = Problem::Missing { help: "a profile names the library and the release that was read" };
+            self.error(at.clone(), &format!("profile.{key}"), problem);
+        }
+        for (key, value) in entries(table) {
+            let at = key.span();
+            match key.get_ref().as_ref() {
+                "library" => profile.library = self.line(at, "profile.library", value),
+                "version" => profile.version = self.line(at, "profile.version", value),
+                "beyond" => profile.beyond = self.sentences(at, "profile.beyond", value),
+                "places" => profile.places = self.said(at, value),
+                name => self.unknown(at, "profile", "key", name, help("the keys of [profile] are", name, PROFILE)),
+            }
+        }
+        Some(profile)
+    }
+
+    fn sentences(&mut self, at: Range<usize>, about: &str, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+        let DeValue::Array(items) = value.get_ref() else {
+            self.value_error(at, about, "a list of sentences", &Given::from_toml(value.get_ref()), None);
+            return Vec::new();
+        };
+        items.iter().map(|item| self.prose(item.span(), about, item)).collect()
+    }
+
+    /// Where the library says what each knob says.
+    fn said(&mut self, at: Range<usize>, value: &Spanned<DeValue<'_>>) -> Vec<Said> {
+        let mut places = Vec::new();
+        let Some(table) = self.table(at, "profile.places", value) else { return places };
+        for (key, value) in entries(table) {
+            let name = key.get_ref().as_ref();
+            match Section::Lock.knobs().find(|k| k.key == name) {
+                Some(knob) => {
+                    let place = self.prose(key.span(), &format!("profile.places.{name}"), value);
+                    places.push(Said { knob: knob.key, place });
+                }
+                None => self.unknown(key.span(), "profile.places", "key", name, knob_help(Section::Lock, name)),
+            }
+        }
+        places
+    }
+
+    /// Complains about every knob of the lock for which a profile names no place.
+    fn unsaid(&mut self, profile: &Profile) {
+        for (knob, place) in core::mem::take(&mut self.turned) {
+            if profile.place_of(knob).is_none() {
+                let help = "a profile says for each knob of the lock where the library says so";
+                let about = format!("profile.places.{}", knob.key);
+                self.errors.push(ScenarioError { place, about, problem: Problem::Missing { help } });
+            }
+        }
     }
 
     fn schema(&mut self, at: Range<usize>, value: &Spanned<DeValue<'_>>) {
@@ -149,8 +219,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn knob(&mut self, at: Range<usize>, knob: &Knob, value: &Spanned<DeValue<'_>>, settings: &mut Settings) {
+    fn knob(&mut self, at: Range<usize>, knob: &'static Knob, value: &Spanned<DeValue<'_>>, settings: &mut Settings) {
         let given = Given::from_toml(value.get_ref());
+        if knob.section == Section::Lock && self.turned.iter().all(|(turned, _)| turned.key != knob.key) {
+            self.turned.push((knob, self.place(at.clone())));
+        }
         if !knob.set(settings, &given) {
             self.value_error(at, &knob.path(), &knob.form.to_string(), &given, knob.form.advice(&given));
         }
@@ -325,13 +398,16 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// The name of a scenario; that of a profile says so.
+    fn id(&mut self, at: Range<usize>, value: &Spanned<DeValue<'_>>) -> String {
+        let expected = format!("1 to {MAX_ID} of the characters a to z, 0 to 9 and -, after \"profile:\" if it is one");
+        self.fitting(at, "id", value, &expected, |text| is_slug(text.strip_prefix(PROFILE_PREFIX).unwrap_or(text)))
+    }
+
     /// A name that can stand on a command line.
     fn slug(&mut self, at: Range<usize>, about: &str, value: &Spanned<DeValue<'_>>) -> String {
         let expected = format!("1 to {MAX_ID} of the characters a to z, 0 to 9 and -");
-        self.fitting(at, about, value, &expected, |text| {
-            (1..=MAX_ID).contains(&text.len())
-                && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        })
+        self.fitting(at, about, value, &expected, is_slug)
     }
 
     fn fitting(
@@ -388,6 +464,11 @@ impl<'a> Reader<'a> {
     fn line_of(&self, offset: usize) -> usize {
         self.lines.partition_point(|begin| *begin <= offset).max(1)
     }
+}
+
+fn is_slug(text: &str) -> bool {
+    (1..=MAX_ID).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// The form of the units of a fault.

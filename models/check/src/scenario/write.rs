@@ -8,7 +8,7 @@ use super::expect::{Property, Verdict, Witness};
 use super::knobs::{KNOBS, Section, Settings};
 use super::names::Named;
 use super::parse::SCHEMA;
-use super::{Row, Scenario};
+use super::{Profile, Row, Scenario};
 
 impl Scenario {
     /// The file that says the same, without what is left to its default, and in the documented order.
@@ -34,6 +34,9 @@ impl Scenario {
         sections(&mut text, |knob| knob.stated(&self.settings));
         section(&mut text, "faults", &faults(&self.faults));
         section(&mut text, "expect", &expected(&self.expect));
+        if let Some(profile) = &self.profile {
+            profile.write(&mut text);
+        }
         for row in &self.rows {
             text.push_str("\n[[row]]\n");
             row.write(&mut text);
@@ -65,6 +68,18 @@ impl Scenario {
     /// The hash as 16 hexadecimal digits.
     pub fn hash_text(&self) -> String {
         format!("{:016x}", self.hash())
+    }
+}
+
+impl Profile {
+    fn write(&self, text: &mut String) {
+        let beyond: Vec<_> = self.beyond.iter().map(|sentence| string(sentence)).collect();
+        let head = [("library", string(&self.library)), ("version", string(&self.version))];
+        let beyond = (!beyond.is_empty()).then(|| ("beyond", format!("[{}]", beyond.join(", "))));
+        let lines: Vec<_> = head.into_iter().chain(beyond).map(|(key, value)| (key.to_owned(), value)).collect();
+        section(text, "profile", &lines);
+        let places: Vec<_> = self.places.iter().map(|said| (said.knob.to_owned(), string(&said.place))).collect();
+        section(text, "profile.places", &places);
     }
 }
 

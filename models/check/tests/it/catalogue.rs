@@ -9,7 +9,7 @@ use check::scenario::{Named, Scenario, Verdict};
 use crate::support::{builtin, every_check, run, verdicts};
 
 /// The sheets whose rows take seconds each.
-const LARGE: [&str; 2] = ["redlock", "multilock"];
+const LARGE: [&str; 5] = ["redlock", "multilock", "profile:node-redlock", "profile:redsync", "profile:rslock"];
 
 #[test]
 fn the_catalogue_comes_out_as_expected() {

@@ -9,6 +9,7 @@ mod engines;
 mod explore;
 mod extremes;
 mod limits;
+mod mutation;
 mod oracle;
 mod support;
 mod teeth;

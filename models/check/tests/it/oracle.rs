@@ -10,7 +10,6 @@ use check::scenario::{Named, Property, Scenario, Verdict, Witness};
 use check::{Ending, Limits, LockModel, Report, WitnessReport, check};
 use proptest::prelude::*;
 use proptest::sample::select;
-use protocol::Acquire;
 use world::{Action, Fault, Setup, fault_bit};
 
 use crate::draw::{Size, draws, plain, runner};
@@ -83,10 +82,12 @@ fn witnesses(scenario: &Scenario, seen: u64) -> Vec<WitnessReport> {
     let knobs = &scenario.settings;
     let events = Witness::ALL.iter().map(|w| {
         let reached = seen & w.bit() != 0;
-        // The PEXPIRE by which an acquire in two commands ends passes for a renewal.
-        let is_mistaken = *w == Witness::Renewed && knobs.acquire == Acquire::SetnxThenExpire;
-        let is_excluded = knobs.excludes(*w).is_some() && !is_mistaken;
-        assert!(!(reached && is_excluded), "{} is excluded, and reached: {}", w.name(), scenario.to_toml());
+        assert!(
+            !(reached && knobs.excludes(*w).is_some()),
+            "{} is excluded, and reached: {}",
+            w.name(),
+            scenario.to_toml()
+        );
         WitnessReport { name: w.name(), reached, required: standard.contains(w) && knobs.excludes(*w).is_none() }
     });
     let possible = Fault::ALL.into_iter().filter(|fault| scenario.faults.get(*fault) > 0);

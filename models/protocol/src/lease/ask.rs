@@ -61,7 +61,7 @@ pub(super) fn next(policy: &Policy, stage: u8, asked_again: bool, reply: Reply) 
 /// The server has an entry of this acquisition. It counts when the entry has its TTL as well.
 fn granted(policy: &Policy, fence: Option<Fence>) -> Next {
     match policy.acquire {
-        Acquire::SetnxThenExpire => Next::Ask { verb: Verb::Pexpire, stage: 1, fence },
+        Acquire::SetnxThenExpire => Next::Ask { verb: Verb::Limit, stage: 1, fence },
         Acquire::Unlocked
         | Acquire::SetNxPx
         | Acquire::Setnx

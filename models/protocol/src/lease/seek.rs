@@ -81,6 +81,11 @@ impl Lease {
                 if stage == 0 && !asked_again {
                     seek.contacted.remove(node);
                 }
+                // Others may be refused as well: whoever gives up before it has heard so tells them to forget what
+                // they were never asked.
+                if !seek.round.pending.is_empty() {
+                    return Change::Nothing;
+                }
             }
             Outcome::Unknown => return self.unknown(cx, Nodes::only(node), stage),
         }

@@ -44,7 +44,7 @@ pub(crate) fn command(by: u8, slot: Slot, command: &Command) -> String {
                 Verb::Setnx => format!("SETNX {key} {own}"),
                 Verb::SetXxPx => format!("SET {key} {own} XX PX"),
                 Verb::SetPx => format!("SET {key} {own} PX"),
-                Verb::Pexpire => format!("PEXPIRE {key}"),
+                Verb::Pexpire | Verb::Limit => format!("PEXPIRE {key}"),
                 Verb::CompareAndExtend => format!("PEXPIRE {key} if {own}"),
                 Verb::Get => format!("GET {key}"),
                 Verb::Del => format!("DEL {key}"),
