@@ -140,3 +140,8 @@ fn colours_follow_the_flag_and_the_environment() {
     assert!(!is_coloured(&["list", "--color", "never"], &[("CLICOLOR_FORCE", "1")]));
     assert!(is_coloured(&["--color", "always", "check", "--help"], &[("NO_COLOR", "1")]));
 }
+
+#[test]
+fn a_profile_answers_with_which_settings_against_which_faults() {
+    stable(|| assert_snapshot!(check(&["profile:redis-py"], 12)));
+}

@@ -608,3 +608,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_profile_says_where_the_library_says_so() {
+    let head = "[profile]\nlibrary = \"a lock\"\nversion = \"1.0\"\n[profile.places]\n";
+    let text =
+        bad(&format!("{head}ttl = \"README\"\nzebra = \"x\"\nwork = \"x\"\n[lock]\nttl = 3\nowner = \"constant\""));
+    insta::assert_snapshot!(text);
+    insta::assert_snapshot!(bad("[profile]\nlibary = \"a lock\"\nbeyond = 3"));
+    let scenario = good(&format!("{head}ttl = \"README\"\n[lock]\nttl = 3\n[[row]]\ntitle = \"a: b\""));
+    assert_eq!(scenario.profile.as_ref().map(|p| p.library.as_str()), Some("a lock"));
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario, "it is written as it was read");
+}

@@ -50,9 +50,12 @@ fn table(wanted: impl Fn(&Scenario) -> bool) -> String {
 
 #[test]
 fn every_scenario_file_is_in_the_catalogue() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/catalogue");
-    let files: BTreeSet<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let names = |folder: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let profiles = names("profiles").into_iter().map(|name| format!("profile:{name}"));
+    let files: BTreeSet<_> = names("catalogue").into_iter().chain(profiles).collect();
     let listed: BTreeSet<_> = catalogue::ids().map(|id| format!("{id}.toml")).collect();
     assert_eq!(files, listed);
 }
