@@ -96,13 +96,9 @@ fn has_copies(setup: &Setup) -> bool {
     setup.faults.get(Fault::Duplicate) > 0
 }
 
-/// How many words the largest world takes at most.
-const MAX_WORDS: usize = 256;
-
 /// A tape that is written.
 struct Writer {
-    words: [u64; MAX_WORDS],
-    len: usize,
+    words: SmallVec<[u64; INLINE_WORDS]>,
     /// The bits that do not make a whole word yet.
     rest: u64,
     /// How many they are.
@@ -112,7 +108,7 @@ struct Writer {
 
 impl Writer {
     fn new(widths: Widths) -> Self {
-        Self { words: [0; MAX_WORDS], len: 0, rest: 0, filled: 0, widths }
+        Self { words: SmallVec::new(), rest: 0, filled: 0, widths }
     }
 
     #[inline(always)]
@@ -124,19 +120,18 @@ impl Writer {
         self.rest |= value << self.filled;
         self.filled += bits;
         if self.filled >= u64::BITS {
-            self.words[self.len] = self.rest;
-            self.len += 1;
+            self.words.push(self.rest);
             self.filled -= u64::BITS;
             self.rest = value >> (bits - self.filled);
         }
     }
 
-    fn finish(&mut self) -> Packed {
+    fn finish(mut self) -> Packed {
         if self.filled > 0 {
-            self.words[self.len] = self.rest;
-            self.len += 1;
+            self.words.push(self.rest);
         }
-        Packed(SmallVec::from_slice(&self.words[..self.len]))
+        self.words.shrink_to_fit();
+        Packed(self.words)
     }
 }
 
