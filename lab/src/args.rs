@@ -125,11 +125,11 @@ impl MatrixArgs {
             targets: raw.targets,
             set: raw.set,
             faults: (!raw.faults.is_empty()).then(|| raw.faults.join(",")),
-            threads: raw.threads.unwrap_or_else(processors),
-            max_states: raw.max_states,
-            max_depth: raw.max_depth,
-            timeout: raw.timeout,
-            memory: raw.memory,
+            threads: raw.search.threads.unwrap_or_else(processors),
+            max_states: raw.search.max_states,
+            max_depth: raw.search.max_depth,
+            timeout: raw.search.timeout,
+            memory: raw.search.memory,
             cache: match (raw.no_cache, raw.refresh) {
                 (true, _) => Use::Off,
                 (false, true) => Use::Refresh,
@@ -166,15 +166,15 @@ impl CheckArgs {
         if engine == check::Engine::Stateright {
             refuse_for_stateright(&raw)?;
         }
-        let threads = raw.threads.unwrap_or_else(processors);
+        let threads = raw.search.threads.unwrap_or_else(processors);
         let mut properties = raw.property;
         properties.sort();
         properties.dedup();
         let limits = Limits {
             engine,
             threads,
-            max_states: raw.max_states,
-            max_depth: raw.max_depth,
+            max_states: raw.search.max_states,
+            max_depth: raw.search.max_depth,
             properties: (!properties.is_empty()).then_some(properties),
             every_violation: raw.all_violations,
         };
@@ -188,8 +188,8 @@ impl CheckArgs {
             targets: raw.targets,
             changes: Changes { set: raw.set, faults, grain },
             limits,
-            timeout: raw.timeout,
-            memory: raw.memory,
+            timeout: raw.search.timeout,
+            memory: raw.search.memory,
             expect: raw.expect,
             format: raw.format,
             trace_out: raw.trace_out.map(|path| TraceFile::new("--trace-out", path, None)).transpose()?,
@@ -216,8 +216,8 @@ fn refuse_for_stateright(raw: &cli::Check) -> Result<(), Failure> {
         )));
     }
     let flags = [
-        ("--timeout", raw.timeout.is_some()),
-        ("--memory", raw.memory.is_some()),
+        ("--timeout", raw.search.timeout.is_some()),
+        ("--memory", raw.search.memory.is_some()),
         ("--all-violations", raw.all_violations),
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {

@@ -183,6 +183,21 @@ pub(crate) struct Check {
     /// Which explorer searches
     #[arg(long, value_name = "ENGINE", default_value = "levels", help_heading = "How to search")]
     pub(crate) engine: Engine,
+    #[command(flatten)]
+    pub(crate) search: Search,
+
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Write the trace that is shown into this file: text (.txt), JSON (.json), the Informal Trace Format (.itf.json) or
+    /// a mermaid diagram (.mmd, .mermaid)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) trace_out: Option<PathBuf>,
+}
+
+/// The flags of every search.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Search {
     /// On how many threads; it never changes what comes out [default: all processors]
     #[arg(long, value_name = "N", value_parser = threads(), help_heading = "How to search")]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -198,14 +213,6 @@ pub(crate) struct Check {
     /// Stop each check when it occupies so many bytes: 500M, 2G
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "How to search")]
     pub(crate) memory: Option<u64>,
-
-    /// The form of the output
-    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
-    pub(crate) format: Format,
-    /// Write the trace that is shown into this file: text (.txt), JSON (.json), the Informal Trace Format (.itf.json) or
-    /// a mermaid diagram (.mmd, .mermaid)
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
-    pub(crate) trace_out: Option<PathBuf>,
 }
 
 /// The flags of `lab matrix`.
@@ -223,21 +230,8 @@ pub(crate) struct Matrix {
     #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
     pub(crate) faults: Vec<String>,
 
-    /// On how many threads; it never changes what comes out [default: all processors]
-    #[arg(long, value_name = "N", value_parser = threads(), help_heading = "How to search")]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Visit at most so many states in each cell
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "How to search")]
-    pub(crate) max_states: Option<u64>,
-    /// Take at most so many steps in each cell
-    #[arg(long, value_name = "N", help_heading = "How to search")]
-    pub(crate) max_depth: Option<u32>,
-    /// Stop each cell after so long: 10, 10s, 2m, 1h
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How to search")]
-    pub(crate) timeout: Option<Duration>,
-    /// Stop each cell when it occupies so many bytes: 500M, 2G
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "How to search")]
-    pub(crate) memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) search: Search,
     /// Neither read nor keep results
     #[arg(long, help_heading = "How to search")]
     pub(crate) no_cache: bool,

@@ -75,11 +75,18 @@ pub(super) struct Fault {
     pub(super) budget: u8,
 }
 
+/// How large a searched space is.
 #[derive(Serialize)]
-struct States {
+pub(super) struct States {
     unique: u64,
     generated: u64,
     depth: u32,
+}
+
+impl States {
+    pub(super) fn of(states: check::States) -> Self {
+        Self { unique: states.unique, generated: states.generated, depth: states.depth }
+    }
 }
 
 #[derive(Serialize)]
@@ -227,7 +234,7 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
             Engine::Levels => "levels",
             Engine::Stateright => "stateright",
         },
-        states: States { unique: report.states.unique, generated: report.states.generated, depth: report.states.depth },
+        states: States::of(report.states),
         collision_probability: report.collision_probability,
         properties: report.properties.iter().map(property).collect(),
         undecidable: report

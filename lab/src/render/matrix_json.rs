@@ -3,7 +3,7 @@
 use check::scenario::{Named, Property, Verdict};
 use serde::Serialize;
 
-use super::json::{Fault, SCHEMA, written};
+use super::json::{Fault, SCHEMA, States, written};
 use crate::args::MatrixArgs;
 use crate::commands::matrix::{Cell, Column, Judged, Matrix, Outcome, Row};
 use crate::exit::Exit;
@@ -67,13 +67,6 @@ struct Decided {
     name: &'static str,
     verdict: &'static str,
     steps: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct States {
-    unique: u64,
-    generated: u64,
-    depth: u32,
 }
 
 #[derive(Serialize)]
@@ -163,14 +156,13 @@ fn of<'a>(judged: &'a Judged, open: Shown<'a>) -> Shown<'a> {
         verdict: verdict.name(),
         steps: *steps,
     };
-    let states = judged.states;
     Shown {
         verdict: judged.exit().word(),
         complete: judged.cut_by.is_none(),
         cut_by: judged.cut_by.map(|by| by.trim_start_matches("--")),
         properties: judged.properties.iter().map(decided).collect(),
         unreached: &judged.unreached,
-        states: Some(States { unique: states.unique, generated: states.generated, depth: states.depth }),
+        states: Some(States::of(judged.states)),
         cached: judged.is_cached,
         timing: Some(Seconds { seconds: judged.elapsed.as_secs_f64() }),
         ..open
