@@ -64,6 +64,7 @@ fn every_scenario_file_is_in_the_catalogue() {
 fn every_scenario_says_what_it_is() {
     for scenario in catalogue::all().unwrap() {
         assert_eq!(catalogue::text(&scenario.id).map(|text| text.contains(&scenario.id)), Some(true));
+        assert!(scenario.source.is_some(), "{} does not say where it was first described", scenario.id);
         let sentences = scenario.about.matches(['.', '?']).count();
         assert!((1..=4).contains(&sentences), "{}: {}", scenario.id, scenario.about);
         for check in scenario.expand() {
