@@ -68,10 +68,10 @@ struct Stress {
     faults: &'static str,
 }
 
-/// Larger spaces are not flipped: the sheets have small scenarios of the same locks beside them.
+/// In larger spaces it is not asked what a survivor would take: the sheets have small scenarios of the same locks.
 const MOST: u64 = 1_500;
 
-/// Nor are larger halves of pairs, each of which is there for one knob.
+/// The same of the halves of pairs, each of which is there for one knob.
 const MOST_OF_A_HALF: u64 = 9_000;
 
 /// Where a mutant of a small scenario is given up: what was violated until then counts, nothing else.
@@ -170,34 +170,43 @@ struct Told {
     needed: Vec<&'static str>,
 }
 
-/// Flips every knob of a check that is small and finds something to hold.
+/// Flips every knob of a check that finds something to hold.
 fn flips_of(scenario: &Scenario) -> Option<Told> {
-    let most = if scenario.pair.is_some() { MOST_OF_A_HALF } else { MOST };
-    let small = Limits { max_states: Some(most), threads: NonZeroUsize::MIN, ..Limits::default() };
-    let report = check(scenario, &small, &mut Unwatched).unwrap();
-    let holds = report.properties.iter().any(|p| p.verdict == Verdict::Holds);
-    if !report.is_complete() || !holds {
+    let holds = |(_, verdict): &(Property, Verdict)| *verdict == Verdict::Holds;
+    let held: Vec<_> = scenario.expect.iter().filter(|e| holds(e)).map(|(property, _)| *property).collect();
+    if held.is_empty() {
         return None;
     }
+    let is_small = is_small(scenario);
     let text = format!("{} ({})\n", scenario.id, scenario.title);
     let mut told = Told { text, caught: 0, survivors: 0, needed: Vec::new() };
     let mut known = Known::default();
     for flip in FLIPS {
         let Some(mutant) = mutant(scenario, flip) else { continue };
-        let caught = known.broken(scenario, &mutant);
+        let violated = known.outcome(&mutant).map(|mutant| mutant.violated).unwrap_or_default();
+        let caught: Vec<_> = violated.into_iter().filter(|property| held.contains(property)).collect();
         let line = if !caught.is_empty() {
             told.caught += 1;
             told.needed.push(flip);
             format!("breaks {}", names(&caught))
         } else {
             told.survivors += 1;
-            let (reason, is_needed) = known.reason(scenario, flip);
+            let (reason, is_needed) = match is_small {
+                true => known.reason(scenario, flip),
+                false => (format!("survives its first {LIMIT} states; the small scenarios tell why"), false),
+            };
             told.needed.extend(is_needed.then_some(flip));
             reason
         };
         writeln!(told.text, "  {flip:<28} {line}").unwrap();
     }
     Some(told)
+}
+
+fn is_small(scenario: &Scenario) -> bool {
+    let most = if scenario.pair.is_some() { MOST_OF_A_HALF } else { MOST };
+    let limits = Limits { max_states: Some(most), threads: NonZeroUsize::MIN, ..Limits::default() };
+    check(scenario, &limits, &mut Unwatched).unwrap().is_complete()
 }
 
 /// One line for each flip of each "holds": what caught it, or what it would take.
