@@ -6,11 +6,14 @@
 //! This crate never reads a clock, and prints nothing.
 
 pub mod catalogue;
+pub mod diff;
 pub mod explore;
 mod model;
 mod narrate;
+pub mod repair;
 mod report;
 pub mod scenario;
+mod schedules;
 mod verdict;
 
 pub use model::LockModel;

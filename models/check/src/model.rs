@@ -64,7 +64,7 @@ impl LockModel {
         !self.violates(&self.unpack(packed), property)
     }
 
-    fn unpack(&self, packed: &Packed) -> World {
+    pub(crate) fn unpack(&self, packed: &Packed) -> World {
         let mut world = self.beginning.clone();
         world.unpack(&self.setup, packed);
         world

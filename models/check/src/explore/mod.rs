@@ -145,6 +145,8 @@ pub struct Progress {
     pub generated: u64,
     /// States that are not expanded yet.
     pub queue: u64,
+    /// Bit `i` is set if a numbered state violates property `i`.
+    pub violated: u32,
     /// What is occupied now, counted as for [`Exploration::bytes`].
     pub bytes: u64,
 }

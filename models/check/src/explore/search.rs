@@ -173,6 +173,7 @@ where
             unique: self.unique.into(),
             generated: self.generated,
             queue: (self.unique - first).into(),
+            violated: (0..).zip(&self.violations).fold(0, |bits, (bit, seen)| bits | u32::from(seen.is_some()) << bit),
             bytes,
         };
         match monitor.progress(&progress) {

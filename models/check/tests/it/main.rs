@@ -11,5 +11,6 @@ mod extremes;
 mod limits;
 mod mutation;
 mod oracle;
+mod repair;
 mod support;
 mod teeth;
