@@ -71,6 +71,7 @@ impl Way {
         let setup = model.setup();
         let mut violated = BTreeSet::new();
         let mut world = World::new(setup);
+        world.canonicalise(setup);
         let mut possible = Vec::new();
         for action in &self.actions {
             possible.clear();

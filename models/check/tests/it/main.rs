@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod determinism;
+mod diff;
 mod draw;
 mod engines;
 mod explore;

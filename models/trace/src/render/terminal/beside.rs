@@ -113,7 +113,11 @@ impl<'a> Page<'a> {
         let text = format!("From step {at} on they differ:");
         self.put(Line::of(Paint::Strong, &text));
         let room = self.half();
-        let title = |label: &str, trace: &Trace| wrap(&format!("{label}: {}", self.clean(&trace.scenario.title)), room);
+        let is_one = self.beside.left.scenario.title == self.beside.right.scenario.title;
+        let title = |label: &str, trace: &Trace| match is_one {
+            true => vec![label.to_owned()],
+            false => wrap(&format!("{label}: {}", self.clean(&trace.scenario.title)), room),
+        };
         let titles = [title(labels[0], &self.beside.left), title(labels[1], &self.beside.right)];
         self.row("step", titles.map(|lines| Some((Paint::Strong, String::new(), lines))), None);
         let longest = self.beside.left.steps.len().max(self.beside.right.steps.len());
