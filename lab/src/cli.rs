@@ -61,6 +61,10 @@ the clients, the latency and the faults stay as they are: with less to bear, the
 Exit codes: 0 if every violated property has a repair or none is violated, 12 or 11 (as for `lab check`) if one has none, 20
 if that could not be decided, 1 and 2 as for `lab check`.";
 
+const USAGE_DIFF: &str = "\
+lab diff [OPTIONS] <A> <B>
+       lab diff [OPTIONS] <A> --with <KNOB=VALUE>";
+
 const AFTER_DIFF: &str = "\
 For example:
   lab diff release-del release-compare-and-delete   the two halves of a pair
@@ -318,7 +322,7 @@ pub(crate) enum PairsWhen {
 
 /// The flags of `lab diff`.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_DIFF)]
+#[command(after_help = AFTER_DIFF, override_usage = USAGE_DIFF)]
 pub(crate) struct Diff {
     /// The first scenario: a name from `lab list` or a file, and of a sheet the row: NAME#ROW
     #[arg(value_name = "A", value_hint = ValueHint::FilePath)]

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use check::diff::{Diff, between, diff};
-use check::scenario::{Difference, Named, Property};
+use check::scenario::{Difference, Named, Property, Scenario, ScenarioErrors};
 
 use super::attend::Attendant;
 use super::check::{Plan, all_of, typed};
 use super::one::one;
-use crate::args::{DiffArgs, Settled};
+use crate::args::{Changes, DiffArgs, Settled};
 use crate::cli::Format;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -54,10 +54,30 @@ impl Findings {
     }
 }
 
+/// What is wrong with a change of the second scenario is told of its own flag.
+fn understood(with: &Changes) -> Result<(), Failure> {
+    let mut blank = Scenario::new("with", "with");
+    let named = |errors: &ScenarioErrors, flag: &str| match Failure::scenario(errors, None) {
+        Failure::Usage(messages) => {
+            Failure::Usage(messages.into_iter().map(|message| message.replacen(flag, "--with", 1)).collect())
+        }
+        failure @ (Failure::Input(_) | Failure::Bug(_)) => failure,
+    };
+    for assignment in &with.set {
+        blank.set(assignment).map_err(|errors| named(&errors, "--set"))?;
+    }
+    match &with.faults {
+        // Of `--faults`, `--with-faults` is left.
+        Some(faults) => blank.set_faults(faults).map_err(|errors| named(&errors, "-")),
+        None => Ok(()),
+    }
+}
+
 /// Compares and shows it.
 pub(crate) fn run(args: &DiffArgs, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
     let question = &args.question;
     let [first, second] = &args.targets;
+    understood(&args.with)?;
     let asked = question.limits.properties.as_deref();
     let changed = question.changes.and(&args.with);
     let both = [(first, &question.changes), (second, &changed)];

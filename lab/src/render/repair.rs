@@ -1,6 +1,6 @@
 //! Repairs: a line for each, with every verdict that the scenario has with it.
 
-use check::repair::{Repair, Repairs, Tally};
+use check::repair::{Change, Repair, Repairs, Tally};
 use check::scenario::{Named, Property, Verdict};
 use check::{PropertyReport, Report};
 
@@ -106,10 +106,10 @@ struct Group<'a> {
     rows: Vec<Row<'a>>,
 }
 
-/// A repair, and the further values of the same knob that do the same.
+/// A repair, and the further values of the same knobs that do the same.
 struct Row<'a> {
     repair: &'a Repair,
-    also: Vec<&'a str>,
+    also: Vec<String>,
 }
 
 /// What repairs everything, then what repairs a part of it; single changes before pairs.
@@ -134,12 +134,12 @@ fn groups(repairs: &Repairs) -> Vec<Group<'_>> {
     groups
 }
 
-/// A row for each repair; numbers of one knob that come to the same stand in one row, behind the first.
+/// A row for each repair; those that differ in a number only, and come to the same, stand behind the first of them.
 fn rows<'a>(repairs: impl Iterator<Item = &'a Repair>) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = Vec::new();
     for repair in repairs {
         match rows.iter_mut().find(|row| are_alike(row.repair, repair)) {
-            Some(row) => row.also.extend(repair.changes.first().map(|change| change.to.as_str())),
+            Some(row) => row.also.push(besides(row.repair, repair)),
             None => rows.push(Row { repair, also: Vec::new() }),
         }
     }
@@ -147,13 +147,20 @@ fn rows<'a>(repairs: impl Iterator<Item = &'a Repair>) -> Vec<Row<'a>> {
 }
 
 fn are_alike(one: &Repair, other: &Repair) -> bool {
-    let ([one_change], [other_change]) = (one.changes.as_slice(), other.changes.as_slice()) else { return false };
-    let is_number = |value: &str| value.parse::<u32>().is_ok();
+    let is_number = |change: &Change| change.to.parse::<u32>().is_ok();
+    let is_near = |(one, other): (&Change, &Change)| {
+        one.knob == other.knob && (one.to == other.to || (is_number(one) && is_number(other)))
+    };
     let verdicts = |repair: &Repair| repair.report.properties.iter().map(|p| p.verdict).collect::<Vec<_>>();
-    one_change.knob == other_change.knob
-        && is_number(&one_change.to)
-        && is_number(&other_change.to)
+    one.changes.len() == other.changes.len()
+        && one.changes.iter().zip(&other.changes).all(is_near)
         && verdicts(one) == verdicts(other)
+}
+
+/// What of a repair is not as in the one before.
+fn besides(before: &Repair, repair: &Repair) -> String {
+    let others = repair.changes.iter().filter(|change| !before.changes.contains(change));
+    others.map(assignment).collect::<Vec<_>>().join(" ")
 }
 
 fn told(repair: &Repair) -> String {
@@ -210,10 +217,10 @@ fn notes(page: &mut Page<'_>, row: &Row<'_>) {
     }
 }
 
-fn either(values: &[&str]) -> String {
+fn either(values: &[String]) -> String {
     match values {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
@@ -286,6 +293,15 @@ fn end(page: &mut Page<'_>, findings: &Findings, args: &RepairArgs) {
     if !repairs.found.is_empty() {
         let text = "A repair holds under the faults of the scenario; `lab check` with --faults tells about others.";
         page.prose(Paint::Faint, 0, text);
+    }
+    let missing = unreached(&repairs.report);
+    if !missing.is_empty() && repairs.report.is_complete() {
+        let text = format!(
+            "As it is, the scenario never reaches {}, and what does not either is no repair: give it more to do, such as \
+             longer work.",
+            missing.join(", ")
+        );
+        page.prose(Paint::Doubt, 0, &text);
     }
     let unheld: usize = [&repairs.singles].into_iter().chain(&repairs.pairs).map(|tally| tally.vacuous.len()).sum();
     if unheld > 0 && !page.settled.verbose {

@@ -116,8 +116,10 @@ fn limits_leave_it_open() {
 
 #[test]
 fn what_is_wrong_is_told() {
-    let cases: [(&[&str], i32); 6] = [
+    let cases: [(&[&str], i32); 8] = [
         (&["diff", "naive.toml"], 2),
+        (&["diff", "naive.toml", "--with", "ttl=0"], 2),
+        (&["diff", "naive.toml", "--with-faults", "paus"], 2),
         (&["diff", "naive.toml", "--with", "holdr=clocked"], 2),
         (&["diff", "naive.toml", "--with", "quorum=3"], 2),
         (&["diff", "naive.toml", "sheet.toml"], 2),

@@ -42,6 +42,20 @@ fn the_matrix_is_what_is_printed() {
 }
 
 #[test]
+fn the_repair_and_the_comparison_are_what_is_printed() {
+    let commands: [(&[&str], i32); 2] =
+        [(&["repair", "redlock-even-quorum"], 0), (&["diff", "release-del", "release-compare-and-delete"], 10)];
+    for (arguments, code) in commands {
+        let printed = lab(&[arguments, &["--width", "80"]].concat()).ok(code);
+        let shown = block(&format!("$ lab {}", arguments.join(" ")));
+        assert_eq!(shown.len(), printed.lines().count(), "{printed}");
+        for (shown, printed) in shown.iter().zip(printed.lines()) {
+            assert_eq!(without_time(shown), without_time(printed));
+        }
+    }
+}
+
+#[test]
 fn the_lock_that_it_describes_is_checked() {
     let file = std::env::temp_dir().join(format!("lab-readme-{}.toml", std::process::id()));
     std::fs::write(&file, block("```toml").join("\n")).unwrap();
