@@ -6,7 +6,8 @@ const README: &str = include_str!("../../../README.md");
 
 /// A line without what differs between two runs: the time at its end, and the count of threads.
 fn without_time(line: &str) -> String {
-    let line = line.split(" s on ").next().unwrap_or(line).trim_end();
+    let line = line.split(" s on ").next().unwrap_or(line);
+    let line = line.split(" ms on ").next().unwrap_or(line).trim_end();
     let line =
         line.trim_end_matches(" ms").trim_end_matches(" s").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     line.trim_end().to_owned()
