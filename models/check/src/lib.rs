@@ -14,5 +14,5 @@ pub mod scenario;
 mod verdict;
 
 pub use model::LockModel;
-pub use report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};
+pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};
 pub use verdict::{asked, check};

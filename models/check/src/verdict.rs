@@ -16,6 +16,7 @@ use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witnes
 /// If the scenario asks for a combination that is refused.
 pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -> Result<Report, ScenarioErrors> {
     let model = LockModel::new(scenario.resolve()?);
+    let model = if limits.symmetry { model.up_to_symmetry() } else { model };
     let asked = asked(scenario, limits);
     Ok(match limits.engine {
         Engine::Levels => by_levels(scenario, &model, &asked, limits, monitor),
@@ -69,6 +70,7 @@ fn by_levels(
         properties: asked.iter().copied().map(judge).collect(),
         witnesses,
         states: States { unique: exploration.unique, generated: exploration.generated, depth: exploration.depth },
+        symmetry: model.interchangeable(),
         ending: ending(exploration.end),
         collision_probability: exploration.collision_probability(),
         bytes: exploration.bytes,
@@ -119,6 +121,7 @@ fn heading(scenario: &Scenario) -> Report {
         undecidable: undecidable(scenario),
         witnesses: Vec::new(),
         states: States::default(),
+        symmetry: None,
         ending: Ending::Exhausted,
         collision_probability: 0.0,
         bytes: 0,
@@ -165,7 +168,7 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
     let witnesses = witnesses(scenario, model.seen());
     let empty = witnesses.iter().any(|w| w.required && !w.reached);
     let judge = |property: Property| {
-        let path = found.get(property.name()).map(|path| path.clone().into_actions());
+        let path = found.get(property.name()).map(|path| model.unpermuted(&path.clone().into_actions()));
         let traces: Vec<_> = path.iter().map(|actions| narrate_actions(scenario, &model, property, actions)).collect();
         let decides = !property.is_about_the_graph() && ending == Ending::Exhausted;
         PropertyReport { property, verdict: verdict(!traces.is_empty(), decides, empty), traces }
@@ -178,6 +181,7 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
             generated: checker.state_count() as u64,
             depth: checker.max_depth().saturating_sub(1) as u32,
         },
+        symmetry: model.interchangeable(),
         ending,
         ..heading(scenario)
     }

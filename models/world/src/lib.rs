@@ -20,6 +20,7 @@ mod server;
 mod setup;
 mod step;
 mod store;
+mod symmetry;
 mod world;
 
 pub use action::{Action, Process};
@@ -29,4 +30,5 @@ pub use pack::Packed;
 pub use server::{Acquisition, Entry, Memory, Node, Replica};
 pub use setup::*;
 pub use store::{Account, CURRENT, OUTDATED, WRITTEN};
+pub use symmetry::{Permutation, Symmetry};
 pub use world::{Client, Flags, Running, World};

@@ -12,4 +12,5 @@ mod limits;
 mod mutation;
 mod oracle;
 mod support;
+mod symmetry;
 mod teeth;

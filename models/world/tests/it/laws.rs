@@ -14,7 +14,7 @@ impl Observer for Deaf {
     fn event(&mut self, _: Event) {}
 }
 
-fn actions(world: &World, setup: &Setup) -> Vec<Action> {
+pub(crate) fn actions(world: &World, setup: &Setup) -> Vec<Action> {
     let mut list = Vec::new();
     world.actions(setup, &mut list);
     list
@@ -35,13 +35,13 @@ fn parts(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
     (clients, world.nodes.clone(), world.accounts.clone(), messages, rest)
 }
 
-fn canonical(world: &World, setup: &Setup) -> World {
+pub(crate) fn canonical(world: &World, setup: &Setup) -> World {
     let mut world = world.clone();
     world.canonicalise(setup);
     world
 }
 
-fn packed(world: &World, setup: &Setup) -> Packed {
+pub(crate) fn packed(world: &World, setup: &Setup) -> Packed {
     world.clone().pack(setup)
 }
 
@@ -84,7 +84,7 @@ fn is_free(action: Action) -> bool {
 
 /// A walk through the canonical worlds of a random setup. `each` sees every state, the action chosen, and the
 /// canonical state after it.
-fn walk(
+pub(crate) fn walk(
     bytes: &[u8],
     mut each: impl FnMut(&Setup, &World, Action, &World) -> Result<(), TestCaseError>,
 ) -> Result<(Setup, World), TestCaseError> {
@@ -109,12 +109,12 @@ fn choose(dice: &mut Dice<'_>, actions: &[Action]) -> Action {
     if dice.roll(4) < 3 && !free.is_empty() { dice.pick(&free) } else { dice.pick(actions) }
 }
 
-fn bytes() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), 45..200)
 }
 
 /// The same cases in every run, unless `PROPTEST_RNG_SEED` or `PROPTEST_CASES` asks for others.
-fn thorough() -> ProptestConfig {
+pub(crate) fn thorough() -> ProptestConfig {
     let usual = ProptestConfig::default();
     let cases = if usual.cases == 256 { 3000 } else { usual.cases };
     let rng_seed = match usual.rng_seed {
