@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod action;
+mod duration;
 mod event;
 mod message;
 mod pack;

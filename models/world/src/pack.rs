@@ -76,6 +76,8 @@ impl Widths {
             policy.give_up_after.map_or(0, |t| t.0),
             policy.program.work.0,
             setup.restart_delay.0,
+            setup.longest_pause.map_or(0, |t| t.0),
+            setup.longest_partition.map_or(0, |t| t.0),
             setup.fsync_every.0,
             retry,
         ];
@@ -287,6 +289,10 @@ impl World {
             2 => Running::Crashed,
             _ => Running::Yes,
         };
+        match client.running {
+            Running::Paused if setup.longest_pause.is_some() => fold_span(&mut client.pause_left, tape),
+            Running::Yes | Running::Paused | Running::Crashed => client.pause_left = 0,
+        }
         client.worker.fold(&config, tape);
         for (slot, _) in Self::slots(setup, index) {
             tape.small(&mut client.grants[slot.0 as usize], RANK_BITS);
@@ -315,6 +321,9 @@ impl World {
         }
         if setup.faults.get(Fault::Partition) > 0 {
             tape.number(&mut self.cut.0, LINK_BITS);
+            let bounded = if setup.longest_partition.is_some() { self.cut.0.count_ones() } else { 0 };
+            self.cut_left.resize(bounded as usize, 0);
+            self.cut_left.iter_mut().for_each(|left| fold_span(left, tape));
         }
     }
 
@@ -402,7 +411,7 @@ fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
     let mut head = pack_head(message);
     tape.number(&mut head, HEAD_BITS);
     unpack_head(head, message);
-    let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
+    let age_bits = u32::BITS - setup.greatest_age().leading_zeros();
     tape.small(&mut message.age, age_bits);
     if has_copies(setup) {
         fold_sent(&mut message.sent, tape);

@@ -37,12 +37,10 @@ impl World {
             Action::Wake(client) => self.step_client(setup, client, Input::Wake, observer),
             Action::Deliver(lane, at) => self.deliver(setup, lane, at, observer),
             Action::Tick => self.tick(setup, None, observer),
-            Action::Resume(client) | Action::Rejoin(client) => {
-                self.clients[client as usize].running = Running::Yes;
-            }
-            Action::Heal(link) => self.cut.remove(link),
+            Action::Resume(client) | Action::Rejoin(client) => self.resume(client),
+            Action::Heal(link) => self.heal(link),
             Action::Replicate(replica) => self.replicate(setup, replica),
-            Action::Pause(client) => self.clients[client as usize].running = Running::Paused,
+            Action::Pause(client) => self.pause(setup, client),
             Action::Delay(lane, at) => self.delay(setup, lane, at, observer),
             Action::Drop(lane, at) => {
                 let lost = self.take(lane, at);
@@ -64,7 +62,7 @@ impl World {
             }
             Action::Gain(process) => self.gain(setup, process, observer),
             Action::Lag(process) => self.tick(setup, Some(process), observer),
-            Action::Cut(link) => self.cut.insert(link),
+            Action::Cut(link) => self.cut_off(setup, link),
             Action::Failover(replica) => self.fail_over(setup, replica, observer),
             Action::Evict(node, key) => self.nodes[node as usize].memory.entries[key.0 as usize] = None,
             Action::EvictCounter(node, key) => self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0),
@@ -136,6 +134,7 @@ impl World {
     fn crash(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
         let state = &mut self.clients[client as usize];
         state.running = Running::Crashed;
+        state.pause_left = 0;
         state.worker.crash();
         state.grants = Default::default();
         for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {

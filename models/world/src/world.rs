@@ -30,6 +30,8 @@ pub struct Client {
     pub worker: Worker,
     /// Whether it runs.
     pub running: Running,
+    /// For how many ticks more it can stay paused; zero where nothing depends on it.
+    pub pause_left: u8,
     /// The number of the grant of each slot's acquisition; zero: none. No client sees this.
     pub grants: [u8; MAX_SLOTS],
 }
@@ -64,6 +66,8 @@ pub struct World {
     pub messages: SmallVec<[Message; 8]>,
     /// The links that are cut.
     pub cut: Links,
+    /// For how many ticks more each of them can stay cut. Empty where nothing depends on it.
+    pub cut_left: SmallVec<[u8; 4]>,
     /// The faults that are left.
     pub faults: Budget,
     /// What was wrong with the last step.
@@ -90,6 +94,7 @@ impl Clone for World {
             replicas: self.replicas.clone(),
             accounts: SmallVec::from_slice(&self.accounts),
             messages: SmallVec::from_slice(&self.messages),
+            cut_left: SmallVec::from_slice(&self.cut_left),
             ..*self
         }
     }
@@ -379,7 +384,7 @@ impl World {
             replica.memory.pass_time(1, setup.policy.keeps_expiry_in_value(), |_, _| {});
         }
         for message in &mut self.messages {
-            message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
+            message.age = (message.age + 1).min(setup.oldest(message) as u8);
             if let Body::Reply(Reply::Entry { left: Some(left), .. }) = &mut message.body {
                 left.0 = left.0.saturating_sub(1);
             }
@@ -389,6 +394,7 @@ impl World {
                 self.each_fence(setup, resource, |fence| fence.0 = fence.0.saturating_sub(1));
             }
         }
+        self.shorten_faults();
         self.sort_lanes(setup);
         self.sync(setup);
     }

@@ -30,9 +30,11 @@ fn properties(world: &World, setup: &Setup) -> impl PartialEq + std::fmt::Debug 
 fn parts(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
     let nameless = |message: &Message| Message { tag: 0, ..*message };
     let messages: Vec<_> = world.messages.iter().map(nameless).collect();
-    let clients: Vec<_> = world.clients.iter().map(|c| (c.running, c.grants, c.worker.updates_left())).collect();
-    let rest = (world.saved.clone(), world.until_sync, world.replicas.clone(), world.cut, world.faults, world.flags);
-    (clients, world.nodes.clone(), world.accounts.clone(), messages, rest)
+    let clients: Vec<_> =
+        world.clients.iter().map(|c| (c.running, c.pause_left, c.grants, c.worker.updates_left())).collect();
+    let rest = (world.saved.clone(), world.until_sync, world.replicas.clone(), world.faults, world.flags);
+    let cut = (world.cut, world.cut_left.clone());
+    (clients, world.nodes.clone(), world.accounts.clone(), messages, cut, rest)
 }
 
 pub(crate) fn canonical(world: &World, setup: &Setup) -> World {
@@ -218,7 +220,10 @@ proptest! {
             if list.contains(&Action::Tick) {
                 return Ok(());
             }
-            let due = list.iter().find(|a| matches!(a, Action::Wake(_) | Action::Deliver(..)));
+            let ends = |a: &&Action| {
+                matches!(a, Action::Wake(_) | Action::Deliver(..) | Action::Resume(_) | Action::Heal(_))
+            };
+            let due = list.iter().find(ends);
             let due = due.copied();
             prop_assert!(due.is_some(), "time waits for nothing that can happen: {list:?}");
             world.apply(&setup, due.unwrap_or(Action::Tick), &mut Deaf);
