@@ -163,14 +163,23 @@ impl World {
             let Lane { client: from, site: far, direction } = message.lane;
             message.lane = Lane { client: client[from as usize], site: site(far), direction };
         }
-        let mut cut = Links::default();
-        for link in self.cut.iter() {
-            cut.insert(Link { client: client[link.client as usize], site: site(link.site) });
-        }
-        self.cut = cut;
+        self.permute_cuts(|link| Link { client: client[link.client as usize], site: site(link.site) });
         // A stable sort: in a lane with an order the messages keep it.
         self.messages.sort_by_key(|message| message.lane);
         self.sort_lanes(setup);
+    }
+
+    fn permute_cuts(&mut self, moved: impl Fn(Link) -> Link) {
+        let mut cuts: SmallVec<[(Link, Option<u8>); 4]> = self.cut_links().map(|(link, left)| (moved(link), left)).collect();
+        cuts.sort_unstable();
+        self.cut = Links::default();
+        cuts.iter().for_each(|(link, _)| self.cut.insert(*link));
+        self.cut_left = cuts.iter().filter_map(|(_, left)| *left).collect();
+    }
+
+    /// The links that are cut, and for how many ticks more each can stay so, where anything depends on it.
+    fn cut_links(&self) -> impl Iterator<Item = (Link, Option<u8>)> {
+        self.cut.iter().enumerate().map(|(at, link)| (link, self.cut_left.get(at).copied()))
     }
 
     /// Becomes the world that stands for all that it is the same as but for the places of processes, if it is not that
@@ -221,7 +230,7 @@ impl World {
         let mut keys = [0; MAX_CLIENTS];
         for (index, client) in (0..).zip(&self.clients) {
             let mut count = Count(Mix::default());
-            (client.running, client.grants).hash(&mut count.0);
+            (client.running, client.pause_left, client.grants).hash(&mut count.0);
             let mut worker = client.worker;
             worker.fold(&Self::config(setup, index), &mut count);
             keys[index as usize] = count.0.finish();
@@ -277,10 +286,10 @@ impl World {
         for (index, memory) in self.saved.iter().enumerate() {
             note(&mut keys[index], memory);
         }
-        for link in self.cut.iter() {
+        for (link, left) in self.cut_links() {
             if let Site::Node(node) = link.site {
                 let sum = &mut keys[node as usize].0;
-                *sum = sum.wrapping_add(Mix::of(&place[link.client as usize]));
+                *sum = sum.wrapping_add(Mix::of(&(place[link.client as usize], left)));
             }
         }
         self.note_lanes(&place, &mut keys);
