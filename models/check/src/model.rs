@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stateright::{Model, Property as Claim};
 use world::{Action, Packed, Setup, Symmetry, Witnesses, World};
 
-use crate::explore::{Expand, Label, Path, Successor};
+use crate::explore::{Expand, Label, Path, Sink, Successor};
 use crate::report::Interchangeable;
 use crate::scenario::Property;
 
@@ -91,12 +91,14 @@ impl LockModel {
         next.apply(&self.setup, action, seen);
         next.canonicalise(&self.setup);
         let packed_next = next.pack(&self.setup);
-        if packed_next == *packed {
-            return None;
-        }
+        (packed_next != *packed).then(|| self.represent(next, packed_next))
+    }
+
+    /// Makes of a world the one that stands for it, and gives that one packed.
+    fn represent(&self, world: &mut World, packed: Packed) -> Packed {
         match &self.symmetry {
-            Some(symmetry) if next.represent(&self.setup, symmetry) => Some(next.pack(&self.setup)),
-            Some(_) | None => Some(packed_next),
+            Some(symmetry) if world.represent(&self.setup, symmetry) => world.pack(&self.setup),
+            Some(_) | None => packed,
         }
     }
 
@@ -142,11 +144,7 @@ impl LockModel {
 
     /// The state that stands for one.
     fn representative(&self, packed: &Packed) -> Packed {
-        let mut world = self.unpack(packed);
-        if let Some(symmetry) = &self.symmetry {
-            world.represent(&self.setup, symmetry);
-        }
-        world.pack(&self.setup)
+        self.represent(&mut self.unpack(packed), packed.clone())
     }
 
     fn first(&self) -> Packed {
@@ -197,16 +195,42 @@ impl Model for LockModel {
     }
 }
 
+/// What is kept from one expansion to the next: states that are expanded one after another differ little.
+#[derive(Default)]
+pub struct Scratch {
+    /// The state that `world` is.
+    held: Packed,
+    world: World,
+    next: World,
+    actions: Vec<Action>,
+}
+
 impl Expand for LockModel {
-    fn expand(&self, state: &Packed, sink: &mut impl FnMut(Successor<Packed>)) {
-        let world = self.unpack(state);
-        let mut actions = Vec::with_capacity(16);
-        world.actions(&self.setup, &mut actions);
-        for (index, action) in (0..).zip(actions) {
-            let (mut next, mut seen) = (world.clone(), Witnesses::default());
-            let Some(packed) = self.follow(&mut next, state, action, &mut seen) else { continue };
-            let (label, free) = (self.label_of(&next), action.fault().is_none());
-            sink(Successor { action: index, state: packed, label, free, events: seen.0 });
+    type Scratch = Scratch;
+
+    fn expand(&self, state: &Packed, scratch: &mut Scratch, sink: &mut impl Sink<Packed>) {
+        let Scratch { held, world, next, actions } = scratch;
+        if *held == Packed::default() {
+            *world = self.beginning.clone();
+            *next = self.beginning.clone();
+        }
+        world.unpack_over(&self.setup, state, held);
+        held.clone_from(state);
+        next.restore_all(world);
+        actions.clear();
+        world.actions(&self.setup, actions);
+        for (index, action) in (0..).zip(actions.drain(..)) {
+            let mut seen = Witnesses::default();
+            next.apply(&self.setup, action, &mut seen);
+            next.canonicalise(&self.setup);
+            let packed = next.pack_after(&self.setup, state);
+            debug_assert_eq!(packed, next.pack(&self.setup), "{action:?} has changed what it does not say");
+            if packed != *state {
+                let packed = self.represent(next, packed);
+                let step = Successor { action: index, state: packed, free: action.fault().is_none(), events: seen.0 };
+                sink(step, &|_| self.label_of(next));
+            }
+            next.restore(world);
         }
     }
 

@@ -22,6 +22,7 @@ mod setup;
 mod step;
 mod store;
 mod symmetry;
+mod touched;
 mod world;
 
 pub use action::{Action, Process};

@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use crate::message::{Lane, Link, Links, Site};
 use crate::server::Memory;
 use crate::setup::{MAX_CLIENTS, Setup};
+use crate::touched::Touched;
 use crate::world::{Client, World};
 
 /// Which processes of a setup can trade places.
@@ -129,6 +130,7 @@ fn orders(classes: &[u8]) -> Vec<Places> {
 impl World {
     /// Gives processes new places.
     pub fn permute(&mut self, setup: &Setup, to: &Permutation) {
+        self.touched = Touched::ALL;
         let (client, node) = (inverse(&to.clients), inverse(&to.nodes));
         let before: SmallVec<[Client; 2]> = SmallVec::from_slice(&self.clients);
         for (place, from) in to.clients.iter().enumerate() {
@@ -170,7 +172,8 @@ impl World {
     }
 
     fn permute_cuts(&mut self, moved: impl Fn(Link) -> Link) {
-        let mut cuts: SmallVec<[(Link, Option<u8>); 4]> = self.cut_links().map(|(link, left)| (moved(link), left)).collect();
+        let mut cuts: SmallVec<[(Link, Option<u8>); 4]> =
+            self.cut_links().map(|(link, left)| (moved(link), left)).collect();
         cuts.sort_unstable();
         self.cut = Links::default();
         cuts.iter().for_each(|(link, _)| self.cut.insert(*link));

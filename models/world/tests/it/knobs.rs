@@ -108,8 +108,6 @@ fn set(setup: &mut Setup, knob: &str, values: &[&str]) {
     let policy = &mut setup.policy;
     match (knob, values) {
         ("nodes", _) => policy.nodes = count(),
-        ("visit", ["all-at-once"]) => policy.visit = Visit::AllAtOnce,
-        ("offset", _) => setup.offset = ticks(),
         ("quorum", _) => policy.quorum = count(),
         ("ttl", ["none"]) => policy.ttl = None,
         ("ttl", _) => policy.ttl = Some(ticks()),

@@ -145,10 +145,48 @@ proptest! {
         walk(&bytes, |setup, _, _, next| unpacks_to(World::new(setup), next, setup))?;
     }
 
-    /// Whatever the world held that it is unpacked into.
+    /// Whatever the world held that it is unpacked into, down to what no message and no packed state shows.
     #[test]
     fn what_it_is_unpacked_into_makes_no_difference(bytes in bytes()) {
-        walk(&bytes, |setup, world, _, next| unpacks_to(world.clone(), next, setup))?;
+        let mut states = Vec::new();
+        let (setup, _) = walk(&bytes, |setup, world, _, next| {
+            states.push(packed(next, setup));
+            unpacks_to(world.clone(), next, setup)
+        })?;
+        let unpacked = |mut into: World, state: &Packed| {
+            into.unpack(&setup, state);
+            into.messages.iter_mut().for_each(|message| message.tag = 0);
+            into
+        };
+        for (index, state) in states.iter().enumerate().step_by(5) {
+            let fresh = unpacked(World::new(&setup), state);
+            let other = &states[index * 7 % states.len()];
+            let over = unpacked(unpacked(World::new(&setup), other), state);
+            prop_assert_eq!(&over, &fresh);
+            let mut over = unpacked(World::new(&setup), other);
+            over.unpack_over(&setup, state, other);
+            over.messages.iter_mut().for_each(|message| message.tag = 0);
+            prop_assert_eq!(&over, &fresh);
+        }
+    }
+
+    /// What a step does not say that it changes it has not changed.
+    #[test]
+    fn what_is_put_back_and_packed_in_part_is_the_whole(bytes in bytes()) {
+        let mut kept = None;
+        walk(&bytes, |setup, world, _, _| {
+            let kept = kept.get_or_insert_with(|| world.clone());
+            kept.restore_all(world);
+            let before = packed(world, setup);
+            for action in actions(world, setup) {
+                kept.apply(setup, action, &mut Deaf);
+                kept.canonicalise(setup);
+                prop_assert_eq!(kept.pack_after(setup, &before), packed(kept, setup), "{:?}", action);
+                kept.restore(world);
+                prop_assert_eq!(&*kept, &world.clone(), "{:?}", action);
+            }
+            Ok(())
+        })?;
     }
 
     /// The unpacked world goes on as the packed one does.
