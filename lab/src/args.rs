@@ -266,6 +266,7 @@ impl CheckArgs {
         let limits = Limits {
             engine,
             threads,
+            symmetry: raw.symmetry,
             max_states: raw.search.max_states,
             max_depth: raw.search.max_depth,
             properties: sorted(raw.property),

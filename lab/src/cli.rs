@@ -209,6 +209,9 @@ pub(crate) struct Check {
     /// Which explorer searches
     #[arg(long, value_name = "ENGINE", default_value = "levels", help_heading = "How to search")]
     pub(crate) engine: Engine,
+    /// Take states for one that differ only in the places of like clients and servers; it never changes a verdict
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) symmetry: bool,
     #[command(flatten)]
     pub(crate) search: Search,
 

@@ -20,5 +20,5 @@ mod schedules;
 mod verdict;
 
 pub use model::LockModel;
-pub use report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};
+pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};
 pub use verdict::{asked, check};

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use stateright::Model;
 use world::{Action, Packed, Witnesses, World};
 
-use crate::explore::{End, Expand, Label, Options, Successor, Unwatched, explore};
+use crate::explore::{End, Expand, Label, Options, Sink, Unwatched, explore};
 use crate::model::{GRAPH_PROPERTIES, LockModel, STATE_PROPERTIES};
 use crate::scenario::Property;
 
@@ -129,8 +129,10 @@ impl Model for Behind<'_> {
 }
 
 impl Expand for Behind<'_> {
-    fn expand(&self, state: &Packed, sink: &mut impl FnMut(Successor<Packed>)) {
-        self.model.expand(state, sink);
+    type Scratch = <LockModel as Expand>::Scratch;
+
+    fn expand(&self, state: &Packed, scratch: &mut Self::Scratch, sink: &mut impl Sink<Packed>) {
+        self.model.expand(state, scratch, sink);
     }
 
     fn label(&self, state: &Packed) -> Label {

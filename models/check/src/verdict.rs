@@ -15,7 +15,7 @@ use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witnes
 ///
 /// If the scenario asks for a combination that is refused.
 pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -> Result<Report, ScenarioErrors> {
-    let model = LockModel::new(scenario.resolve()?);
+    let model = LockModel::within(scenario.resolve()?, limits);
     let asked = asked(scenario, limits);
     Ok(match limits.engine {
         Engine::Levels => {
@@ -124,6 +124,7 @@ impl Searched {
         Report {
             properties: asked.iter().copied().map(judge).collect(),
             states: self.states(),
+            symmetry: model.interchangeable(),
             ending: self.ending(),
             collision_probability: self.exploration.collision_probability(),
             bytes: self.exploration.bytes,
@@ -177,6 +178,7 @@ impl Report {
             undecidable: undecidable(scenario),
             witnesses: Vec::new(),
             states: States::default(),
+            symmetry: None,
             ending: Ending::Exhausted,
             collision_probability: 0.0,
             bytes: 0,
@@ -224,7 +226,7 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
     let witnesses = witnesses(scenario, model.seen());
     let empty = witnesses.iter().any(|w| w.required && !w.reached);
     let judge = |property: Property| {
-        let path = found.get(property.name()).map(|path| path.clone().into_actions());
+        let path = found.get(property.name()).map(|path| model.unpermuted(&path.clone().into_actions()));
         let traces: Vec<_> = path.iter().map(|actions| narrate_actions(scenario, &model, property, actions)).collect();
         let decides = !property.is_about_the_graph() && ending == Ending::Exhausted;
         PropertyReport { property, verdict: verdict(!traces.is_empty(), decides, empty), traces }
@@ -237,6 +239,7 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
             generated: checker.state_count() as u64,
             depth: checker.max_depth().saturating_sub(1) as u32,
         },
+        symmetry: model.interchangeable(),
         ending,
         ..Report::of(scenario)
     }

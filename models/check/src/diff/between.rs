@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use super::{Stage, Tally, Watch, between};
 use crate::explore::Cut;
 use crate::model::LockModel;
-use crate::narrate::actions_along;
 use crate::repair::rule_of;
 use crate::report::{Ending, Limits};
 use crate::scenario::{Difference, Property, Scenario, Verdict};
@@ -104,7 +103,7 @@ impl<'a, W: Watch> Between<'a, W> {
     fn meet(&mut self, keys: &[usize]) {
         let scenario = self.scenario(keys);
         let model = match scenario.resolve() {
-            Ok(setup) => LockModel::new(setup),
+            Ok(setup) => LockModel::within(setup, self.limits),
             Err(errors) => {
                 self.tally.refused.push((keys.to_vec(), rule_of(&errors)));
                 self.known.insert(keys.to_vec(), Known::Refused);
@@ -123,7 +122,7 @@ impl<'a, W: Watch> Between<'a, W> {
     fn search(&mut self, keys: &[usize]) {
         let scenario = self.scenario(keys);
         let Ok(setup) = scenario.resolve() else { return };
-        let model = LockModel::new(setup);
+        let model = LockModel::within(setup, self.limits);
         let names: Vec<&str> = keys.iter().map(|key| self.keys[*key].key.as_str()).collect();
         if self.cut.is_none()
             && let ControlFlow::Break(cut) = self.watch.next(&Stage::Between(&names))
@@ -140,7 +139,7 @@ impl<'a, W: Watch> Between<'a, W> {
         self.tally.searched += 1;
         for property in &self.flips {
             if let Some(path) = searched.path(*property) {
-                self.schedules.add(*property, actions_along(&model, &path));
+                self.schedules.add(*property, model.actions_along(&path));
             }
         }
         if !searched.is_complete() {

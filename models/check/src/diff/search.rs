@@ -9,7 +9,7 @@ use super::between::{Answer, Between};
 use super::{ALL_SETS, Diff, Flip, Method, Stage, Verdicts, Watch};
 use crate::explore::Cut;
 use crate::model::LockModel;
-use crate::narrate::{actions_along, follow, narrate_actions};
+use crate::narrate::{follow, narrate_actions};
 use crate::report::{Ending, Limits, Report};
 use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict};
 use crate::verdict::{Searched, asked};
@@ -31,7 +31,7 @@ pub(super) fn run(
 ) -> Result<Diff, ScenarioErrors> {
     let (left, right) = in_one_grain(left, right);
     let limits = &Limits { properties: Some(asked_of_either(&left, &right, limits)), ..limits.clone() };
-    let models = [LockModel::new(left.resolve()?), LockModel::new(right.resolve()?)];
+    let models = [LockModel::within(left.resolve()?, limits), LockModel::within(right.resolve()?, limits)];
     let [of_left, of_right] = models;
     let keys = left.differences(&right);
     let mut cut = None;
@@ -95,7 +95,7 @@ fn look_at<'a>(
     }
     let asked = asked(scenario, limits);
     let searched = Searched::new(scenario, &model, &asked, limits, watch);
-    let way = |property: &Property| Some((*property, actions_along(&model, &searched.path(*property)?)));
+    let way = |property: &Property| Some((*property, model.actions_along(&searched.path(*property)?)));
     let ways = asked.iter().filter_map(way).collect();
     let report = searched.report(scenario, &model, &asked, false);
     if report.ending == Ending::Cut(Cut::Interrupted) {

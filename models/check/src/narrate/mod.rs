@@ -25,23 +25,9 @@ use ledger::Ledger;
 use sentence::{hops, sentence};
 use words::Words;
 
-/// The trace of a path as the explorer gives it: the index of each action among those that were possible.
+/// The trace of a path as the explorer gives it.
 pub(crate) fn narrate(scenario: &Scenario, model: &LockModel, property: Property, path: &Path) -> Trace {
-    narrate_actions(scenario, model, property, &actions_along(model, path))
-}
-
-/// The actions of a path as the explorer gives it.
-pub(crate) fn actions_along(model: &LockModel, path: &Path) -> Vec<Action> {
-    let mut world = World::new(model.setup());
-    let mut actions = Vec::new();
-    for index in &path.actions {
-        let mut possible = Vec::new();
-        world.actions(model.setup(), &mut possible);
-        let action = possible[usize::from(*index)];
-        world.apply(model.setup(), action, &mut Events::default());
-        actions.push(action);
-    }
-    actions
+    narrate_actions(scenario, model, property, &model.actions_along(path))
 }
 
 /// The trace of a path given by its actions.

@@ -10,7 +10,6 @@ use super::candidates::{pairs, singles};
 use super::{Change, How, NO_LOCK, Pairs, Repair, Repairs, Stage, Tally, Watch, rule_of};
 use crate::explore::{Cut, Monitor, Progress};
 use crate::model::{LockModel, STATE_PROPERTIES};
-use crate::narrate::actions_along;
 use crate::report::{Ending, Limits, Report};
 use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict};
 use crate::schedules::Schedules;
@@ -20,7 +19,7 @@ use crate::verdict::{Searched, asked};
 type Goal = BTreeSet<Property>;
 
 pub(super) fn run(scenario: &Scenario, how: &How, watch: &mut impl Watch) -> Result<Repairs, ScenarioErrors> {
-    let model = LockModel::new(scenario.resolve()?);
+    let model = LockModel::within(scenario.resolve()?, &how.limits);
     let mut bench = Bench::new(scenario, how, watch);
     bench.look_at(&model);
     let candidates = singles(scenario, how);
@@ -129,7 +128,7 @@ impl<'a, W: Watch> Bench<'a, W> {
     fn learn(&mut self, model: &LockModel, searched: &Searched) {
         for property in &self.violated {
             if let Some(path) = searched.path(*property) {
-                self.schedules.add(*property, actions_along(model, &path));
+                self.schedules.add(*property, model.actions_along(&path));
             }
         }
     }
@@ -222,7 +221,7 @@ impl<'a, W: Watch> Bench<'a, W> {
             }
         }
         let model = match scenario.resolve() {
-            Ok(setup) => LockModel::new(setup),
+            Ok(setup) => LockModel::within(setup, self.limits),
             Err(errors) => return Outcome::Refused(rule_of(&errors)),
         };
         if takes_the_lock_away(self.scenario, &scenario) {
@@ -261,7 +260,7 @@ impl<'a, W: Watch> Bench<'a, W> {
         if is_over || goals.iter().all(violated) {
             // How much more was seen before it was given up depends on the number of threads.
             if let Some((property, path)) = searched.first_violation(&self.violated) {
-                self.schedules.add(property, actions_along(model, &path));
+                self.schedules.add(property, model.actions_along(&path));
             }
             return Outcome::Fails;
         }

@@ -336,6 +336,12 @@ knobs! {
         /// By how many ticks the wall clock of each client is ahead of that of the client before.
         /// Only locks that keep times of day notice.
         offset: Ticks = Ticks(0), Form::ticks(0);
+        /// For how many ticks a pause lasts at most. A pause of the same client again is another one.
+        longest_pause: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until somebody ends it, if ever.");
+        /// For how many ticks a delayed message stays under way beyond the greatest latency, at most.
+        longest_delay: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until it arrives, if ever.");
+        /// For how many ticks a link is cut at most.
+        longest_partition: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until somebody heals it, if ever.");
         /// Whether a crashed client starts again, without memory.
         rejoin: bool = false, Form::Flag;
         /// How much happens in one step.
@@ -405,8 +411,21 @@ mod tests {
         let operators =
             ["nodes", "network", "persistence", "fsync_every", "restart_delay", "replicas", "promote", "expiry"];
         assert_eq!(keys(Hand::Operator), operators);
-        let given =
-            ["work", "writes", "updates", "clients", "resources", "latency", "jump", "offset", "rejoin", "grain"];
+        let given = [
+            "work",
+            "writes",
+            "updates",
+            "clients",
+            "resources",
+            "latency",
+            "jump",
+            "offset",
+            "longest_pause",
+            "longest_delay",
+            "longest_partition",
+            "rejoin",
+            "grain",
+        ];
         assert_eq!(keys(Hand::Nobody), given);
         assert!(Section::Lock.knobs().chain(Section::Resource.knobs()).all(|k| k.hand == Hand::Author));
     }

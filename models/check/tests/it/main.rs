@@ -14,4 +14,5 @@ mod mutation;
 mod oracle;
 mod repair;
 mod support;
+mod symmetry;
 mod teeth;
