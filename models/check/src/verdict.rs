@@ -15,8 +15,8 @@ use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witnes
 ///
 /// If the scenario asks for a combination that is refused.
 pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -> Result<Report, ScenarioErrors> {
-    let model = LockModel::within(scenario.resolve()?, limits);
     let asked = asked(scenario, limits);
+    let model = LockModel::within(scenario.resolve()?, limits).asking(&asked);
     Ok(match limits.engine {
         Engine::Levels => {
             let searched = Searched::new(scenario, &model, &asked, limits, monitor);

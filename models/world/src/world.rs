@@ -214,7 +214,8 @@ impl World {
 
     /// Visits the number of every acquisition that is named by an entry or a message.
     fn each_token(&mut self, mut visit: impl FnMut(u8, Slot, &mut u32)) {
-        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
+        let resources = self.accounts.len();
+        for entry in self.memories().flat_map(|m| &mut m.entries[..resources]).flatten() {
             visit(entry.by.client, entry.by.slot, &mut entry.by.token.0);
         }
         for message in &mut self.messages {
