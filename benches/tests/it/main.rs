@@ -1,0 +1,3 @@
+//! Counts first: what is compared has to be the same.
+
+mod counts;
