@@ -51,10 +51,11 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// All that are compared on one thread.
-    pub const ONE: Self = Self::Levels(NonZeroUsize::MIN);
+    /// Ours, for the properties of single states, on one thread: the engine that is compared with the others.
+    pub const LEVELS: Self = Self::Levels(NonZeroUsize::MIN);
+    /// Ours, for all properties, on one thread.
+    pub const GRAPH: Self = Self::Graph(NonZeroUsize::MIN);
 
-    /// All engines that the command line of the binary knows, but for the number of threads.
     fn named(name: &str) -> Option<Self> {
         let (name, threads) = name.split_once('*').unwrap_or((name, "1"));
         let threads = threads.parse().ok()?;
@@ -194,9 +195,21 @@ impl World {
         row.ok_or_else(|| io::Error::other(format!("{} has no row \"{title}\"", self.id)))
     }
 
-    fn setup(&self) -> io::Result<world::Setup> {
+    /// What it is made of.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such scenario or row, or what is changed is refused.
+    pub fn setup(&self) -> io::Result<world::Setup> {
         self.scenario()?.resolve().map_err(io::Error::other)
     }
+}
+
+impl Space {
+    /// The small Redlock with which searches are compared: two clients, three nodes, leases of three ticks.
+    pub const SMALL: Self = Self::Small(2, 3, 3);
+    /// One that is searched in no time: leases of one tick.
+    pub const TINY: Self = Self::Small(2, 3, 1);
 }
 
 impl fmt::Display for Space {
@@ -223,16 +236,16 @@ impl Space {
         }
     }
 
-    fn from_words(words: &[String]) -> Option<Self> {
+    fn from_words(words: &[&str]) -> Option<Self> {
         match words {
-            [kind, clients, nodes, ttl] if kind == "small" => {
+            [kind, clients, nodes, ttl] if *kind == "small" => {
                 Some(Self::Small(clients.parse().ok()?, nodes.parse().ok()?, ttl.parse().ok()?))
             }
-            [kind, latency, updates] if kind == "lease" => {
+            [kind, latency, updates] if *kind == "lease" => {
                 Some(Self::Lease(lease::Size { latency: latency.parse().ok()?, updates: updates.parse().ok()? }))
             }
-            [kind, id, changes @ ..] if kind == "world" => {
-                let mut world = World { id: id.clone(), ..World::default() };
+            [kind, id, changes @ ..] if *kind == "world" => {
+                let mut world = World { id: (*id).to_owned(), ..World::default() };
                 for change in changes {
                     match change.split_once('=')? {
                         ("row", row) => world.row = Some(row.to_owned()),
@@ -250,7 +263,7 @@ impl Space {
 
 /// An engine and a space, from words.
 #[must_use]
-pub fn parse(words: &[String]) -> Option<(Engine, Space)> {
+pub fn parse(words: &[&str]) -> Option<(Engine, Space)> {
     let (engine, space) = words.split_first()?;
     Some((Engine::named(engine)?, Space::from_words(space)?))
 }
@@ -272,10 +285,11 @@ mod tests {
         for space in spaces {
             for engine in engines {
                 let words: Vec<_> = [engine.to_string()].into_iter().chain(space.words()).collect();
+                let words: Vec<_> = words.iter().map(String::as_str).collect();
                 assert_eq!(parse(&words), Some((engine, space.clone())), "{words:?}");
             }
         }
-        assert_eq!(parse(&["levels".to_owned(), "world".to_owned()]), None);
-        assert_eq!(parse(&["bfs".to_owned(), "small".to_owned()]), None);
+        assert_eq!(parse(&["levels", "world"]), None);
+        assert_eq!(parse(&["bfs", "small", "2", "3", "1"]), None);
     }
 }

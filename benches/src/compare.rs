@@ -107,7 +107,7 @@ mod tests {
         let counts = Counts { unique: 1, generated: 1, depth: 0 };
         let run = |cpu| Measured { counts, cpu, wall: cpu, bytes: 1 };
         let runs = |engine, cpu: [f64; 3]| Runs { engine, runs: cpu.map(run).to_vec() };
-        let engines = vec![runs(Engine::ONE, [1.0, 2.0, 4.0]), runs(Engine::Stateright, [6.0, 10.0, 24.0])];
+        let engines = vec![runs(Engine::LEVELS, [1.0, 2.0, 4.0]), runs(Engine::Stateright, [6.0, 10.0, 24.0])];
         let comparison = Comparison { title: String::new(), counts, engines };
         assert_eq!(comparison.ratio(1, |m| m.cpu), Spread { median: 6.0, least: 5.0, greatest: 6.0 });
     }

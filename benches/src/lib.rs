@@ -7,6 +7,10 @@
 pub mod case;
 pub mod child;
 pub mod compare;
+pub mod growth;
 pub mod lease;
+pub mod plot;
+pub mod ratios;
+pub mod report;
 pub mod small;
 pub mod usage;

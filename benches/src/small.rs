@@ -119,18 +119,6 @@ impl Small {
         model
     }
 
-    /// The one with which searches are compared: two clients, three nodes, leases of three ticks. 1,467,614 states.
-    #[must_use]
-    pub fn measured() -> Self {
-        Self::new(2, 3, 3, 0)
-    }
-
-    /// One that is searched in no time, with leases of one tick. 98,018 states.
-    #[must_use]
-    pub fn tiny() -> Self {
-        Self::new(2, 3, 1, 0)
-    }
-
     /// The first state.
     #[must_use]
     pub fn initial(&self) -> State {

@@ -43,10 +43,13 @@ mod tests {
     fn time_and_memory_grow_with_work() {
         let (seconds, bytes) = (cpu_seconds().unwrap(), peak_bytes().unwrap());
         let mut filled = vec![1u64; 8 << 20];
-        while cpu_seconds().unwrap() < seconds + 0.02 {
-            filled.iter_mut().for_each(|n| *n = n.wrapping_mul(3));
+        let mut rounds = 0;
+        // Other tests run in this process as well, so the time alone may be theirs.
+        while rounds < 3 || cpu_seconds().unwrap() < seconds + 0.01 {
+            std::hint::black_box(&mut filled).iter_mut().for_each(|n| *n = n.wrapping_mul(3));
+            rounds += 1;
         }
-        assert!(std::hint::black_box(&filled).iter().any(|n| *n != 1));
+        assert_eq!(filled[0], 3u64.wrapping_pow(rounds));
         assert!(peak_bytes().unwrap() > bytes + (32 << 20), "64 MiB are resident");
     }
 }
