@@ -26,5 +26,5 @@ need cc gcc
 export INSTA_UPDATE="${INSTA_UPDATE:-no}"
 
 cargo test --workspace --locked
-# The whole catalogue, through both engines: millions of states, so in release mode.
-cargo test --release --locked -p lock-check -p lab -- --ignored
+# The whole catalogue, through both engines, and what the benchmarks measure: millions of states, so in release mode.
+cargo test --release --locked -p lock-check -p lab -p lock-benches -- --ignored
