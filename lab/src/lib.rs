@@ -23,9 +23,9 @@
 //! Of several, the first that applies of 70, 2, 1, 12, 11, 20, 21, 0; with `--expect`, of 70, 2, 1, 31, 30, 20, 21, 0:
 //! a violation that nobody expected is the more urgent news.
 //!
-//! `lab matrix` is a survey, not a check: 0 if every cell is known, 20 if one is not.
+//! `lab matrix` and `lab weakest` are surveys, not checks: 0 if everything is known, 20 if something is not.
 //!
-//! The JSON that `lab check --format json` and `lab matrix --format json` print is described in `lab/SCHEMA.md`.
+//! The JSON that these commands print with `--format json` is described in `lab/SCHEMA.md`.
 
 mod args;
 mod cache;

@@ -5,10 +5,11 @@ mod list;
 pub(crate) mod matrix;
 mod show;
 mod trace;
+pub(crate) mod weakest;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, MatrixArgs, Settled};
+use crate::args::{CheckArgs, MatrixArgs, Settled, WeakestArgs};
 use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -29,6 +30,11 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let done = matrix::run(&MatrixArgs::new(*raw), settled, output);
             let format = if is_json { Format::Json } else { Format::Text };
             done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Weakest(raw) => {
+            let args = WeakestArgs::new(*raw);
+            let done = weakest::run(&args, settled, output);
+            done.inspect_err(|failure| check::explain(failure, args.format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),
         Command::Completions { shell } => {

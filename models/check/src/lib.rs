@@ -12,6 +12,7 @@ mod narrate;
 mod report;
 pub mod scenario;
 mod verdict;
+pub mod weakest;
 
 pub use model::LockModel;
 pub use report::{Ending, Engine, Limits, PropertyReport, Report, States, WitnessReport};

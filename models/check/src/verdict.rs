@@ -54,6 +54,7 @@ fn by_levels(
         max_depth: limits.max_depth,
         goals,
         every_violation: limits.every_violation,
+        enough: if limits.until_violated && goals == 0 { bits_of(asked) } else { 0 },
     };
     let exploration = explore(model, &options, monitor);
     let witnesses = witnesses(scenario, exploration.events);
@@ -74,6 +75,12 @@ fn by_levels(
         bytes: exploration.bytes,
         ..heading(scenario)
     }
+}
+
+/// The bits of properties of single states.
+fn bits_of(asked: &[Property]) -> u32 {
+    let bit = |property: &Property| STATE_PROPERTIES.iter().position(|p| p == property);
+    asked.iter().filter_map(bit).fold(0, |bits, bit| bits | 1 << bit)
 }
 
 /// Violated beats everything, a search that was cut off beats "holds", and so does one that never saw what it had to.
@@ -103,6 +110,7 @@ fn ending(end: End) -> Ending {
         End::Exhausted => Ending::Exhausted,
         End::MaxStates => Ending::MaxStates,
         End::MaxDepth => Ending::MaxDepth,
+        End::Enough => Ending::Enough,
         End::Cut(cut) => Ending::Cut(cut),
     }
 }
