@@ -171,26 +171,32 @@ impl View<'_> {
             Some(scale) => milliseconds(m, scale),
         };
         let said = match (m.side, m.fault) {
-            (Side::Greatest, _) => {
-                let strikes = set.strikes.iter().find(|(fault, _)| *fault == m.fault);
-                let at = strikes.map(|(_, at)| format!(", struck at tick {at}")).unwrap_or_default();
-                format!("{length}{at}")
-            }
             (Side::Least, Fault::Drift) if m.ticks > 1 => format!("{length} in all"),
-            (Side::Least, _) => length,
-        };
-        match &m.law {
-            Law::Linear(law) if law.terms.is_empty() && law.varied.contains(&"ttl") => {
-                format!("{said}, whatever the TTL")
+            (Side::Least, Fault::Pause | Fault::Delay | Fault::Partition) if set.faults.get(m.fault) > 1 => {
+                format!("{length} each")
             }
-            Law::Linear(law) if !law.terms.is_empty() => format!("{said} = {}", self.formula(&law.to_string())),
-            Law::Linear(_) | Law::NotAsked | Law::Irregular | Law::Undecided => said,
+            (Side::Least | Side::Greatest, _) => length,
+        };
+        let said = Self::in_terms(said, &m.law);
+        let strikes = set.strikes.iter().find(|(fault, _)| *fault == m.fault);
+        match (m.side, strikes) {
+            (Side::Greatest, Some((_, at))) => format!("{said}, struck at tick {at}"),
+            (Side::Greatest | Side::Least, _) => said,
         }
     }
 
-    /// With the sign for minus that everything else is printed with.
-    fn formula(&self, text: &str) -> String {
-        text.replace(" - ", " \u{2212} ")
+    /// With the formula, if there is one.
+    fn in_terms(said: String, law: &Law) -> String {
+        match law {
+            Law::Linear(law) if law.terms.is_empty() && law.varied.contains(&"ttl") => {
+                format!("{said}, whatever the TTL")
+            }
+            // With the sign for minus that everything else is printed with.
+            Law::Linear(law) if !law.terms.is_empty() => {
+                format!("{said} = {}", law.to_string().replace(" - ", " \u{2212} "))
+            }
+            Law::Linear(_) | Law::NotAsked | Law::Irregular | Law::Undecided => said,
+        }
     }
 
     fn command(&self, page: &mut Page<'_>, property: Property, set: &Break) {

@@ -12,3 +12,4 @@ mod readme;
 mod run;
 mod text;
 mod trace;
+mod weakest;

@@ -43,7 +43,7 @@ pub struct Ask {
 }
 
 /// How many states the checks of one stage visit in all, unless each has a limit of its own.
-pub const STATES: u64 = 16_000_000;
+pub const STATES: u64 = 12_000_000;
 
 /// What a check is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,3 +13,4 @@ mod mutation;
 mod oracle;
 mod support;
 mod teeth;
+mod weakest;
