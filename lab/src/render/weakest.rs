@@ -40,6 +40,7 @@ pub(crate) fn text(findings: &Findings, args: &WeakestArgs, settled: &Settled) -
     if settled.quiet {
         return page.finish();
     }
+    unasked(&mut page, findings, args);
     if settled.verbose {
         refused(&mut page, findings);
     }
@@ -67,7 +68,7 @@ fn head(page: &mut Page<'_>, findings: &Findings, args: &WeakestArgs) {
     let most = counted(args.most.into(), "fault");
     let says = format!(
         "For each property the smallest sets of faults, of at most {most}, that break it, each fault as mild as it can \
-         be. All of it was found by running."
+         be. All of it was found by running: one tick milder, an exhaustive search finds nothing."
     );
     page.prose(Paint::Plain, 0, &says);
     page.prose(Paint::Plain, 0, &numbers(scenario));
@@ -166,23 +167,21 @@ impl View<'_> {
     }
 
     fn magnitude(&self, set: &Break, m: &Magnitude) -> String {
-        let length = match &self.findings.scale {
-            None => ticks(m),
-            Some(scale) => milliseconds(m, scale),
-        };
+        let scale = self.findings.scale.as_ref();
         let said = match (m.side, m.fault) {
-            (Side::Least, Fault::Drift) if m.ticks > 1 => format!("{length} in all"),
+            (Side::Least, Fault::Drift) if m.ticks > 1 => format!("{} in all", size(m, scale)),
             (Side::Least, Fault::Pause | Fault::Delay | Fault::Partition) if set.faults.get(m.fault) > 1 => {
-                format!("{length} each")
+                format!("{} each", size(m, scale))
             }
-            (Side::Least | Side::Greatest, _) => length,
+            (Side::Least | Side::Greatest, _) => size(m, scale),
         };
-        let said = Self::in_terms(said, &m.law);
+        let mut parts = vec![Self::in_terms(said, &m.law)];
+        parts.extend(scale.and_then(|scale| beyond(m, scale)));
         let strikes = set.strikes.iter().find(|(fault, _)| *fault == m.fault);
-        match (m.side, strikes) {
-            (Side::Greatest, Some((_, at))) => format!("{said}, struck at tick {at}"),
-            (Side::Greatest | Side::Least, _) => said,
+        if let (Side::Greatest, Some((_, at))) = (m.side, strikes) {
+            parts.push(scale.map_or(format!("struck at tick {at}"), |s| format!("struck at {} ms", ms(s, *at))));
         }
+        parts.join(", ")
     }
 
     /// With the formula, if there is one.
@@ -226,35 +225,34 @@ impl View<'_> {
     }
 }
 
-fn tick_count(number: u32) -> String {
-    counted(number as usize, "tick")
-}
-
-fn ticks(m: &Magnitude) -> String {
+/// How large a fault has to be, in ticks or in milliseconds.
+fn size(m: &Magnitude, scale: Option<&Scale>) -> String {
+    let length = match scale {
+        None => counted(m.ticks as usize, "tick"),
+        Some(scale) => format!("{} ms", ms(scale, m.ticks)),
+    };
     match (m.side, m.edge) {
-        (Side::Least, Edge::Holds | Edge::Mildest) => tick_count(m.ticks),
-        (Side::Least, Edge::Undecided) => format!("at most {}", tick_count(m.ticks)),
+        (Side::Least, Edge::Holds | Edge::Mildest) => length,
+        (Side::Least, Edge::Undecided) => format!("at most {length}"),
         (Side::Greatest, Edge::Mildest) => "however long it is down".to_owned(),
         (Side::Greatest, Edge::Holds) if m.ticks == 0 => "back at once".to_owned(),
-        (Side::Greatest, Edge::Holds) => format!("back within {}", tick_count(m.ticks)),
-        (Side::Greatest, Edge::Undecided) => format!("back within {} or more", tick_count(m.ticks)),
+        (Side::Greatest, Edge::Holds) => format!("back within {length}"),
+        (Side::Greatest, Edge::Undecided) => format!("back within {length} or more"),
+    }
+}
+
+/// How exactly that is known: a tick can be long.
+fn beyond(m: &Magnitude, scale: &Scale) -> Option<String> {
+    match (m.side, m.edge) {
+        (Side::Least, Edge::Holds) => Some(format!("{} ms is not enough", ms(scale, m.ticks - 1))),
+        (Side::Greatest, Edge::Holds) => Some(format!("{} ms is too late", ms(scale, m.ticks + 1))),
+        (Side::Least, Edge::Mildest) => Some("less was not tried".to_owned()),
+        (Side::Greatest, Edge::Mildest) | (_, Edge::Undecided) => None,
     }
 }
 
 fn ms(scale: &Scale, ticks: u32) -> String {
     grouped(scale.of(ticks))
-}
-
-/// Between what is not enough and what is.
-fn milliseconds(m: &Magnitude, scale: &Scale) -> String {
-    let at = |ticks| ms(scale, ticks);
-    match (m.side, m.edge) {
-        (Side::Least, Edge::Holds) => format!("between {} and {} ms", at(m.ticks - 1), at(m.ticks)),
-        (Side::Least, Edge::Mildest | Edge::Undecided) => format!("at most {} ms", at(m.ticks)),
-        (Side::Greatest, Edge::Mildest) => "however long it is down".to_owned(),
-        (Side::Greatest, Edge::Holds) => format!("back after between {} and {} ms", at(m.ticks), at(m.ticks + 1)),
-        (Side::Greatest, Edge::Undecided) => format!("back within {} ms or more", at(m.ticks)),
-    }
 }
 
 /// What the shortest counterexample of a set is like.
@@ -280,6 +278,18 @@ fn counterexample(set: &Break) -> String {
         parts.push(said);
     }
     parts.join("; ")
+}
+
+/// The properties that are no question for this scenario.
+fn unasked(page: &mut Page<'_>, findings: &Findings, args: &WeakestArgs) {
+    let is_wanted = |p: &&Property| args.limits.properties.as_ref().is_none_or(|named| named.contains(p));
+    let rule = |p: &Property| Some((*p, findings.scenario.undecidable(*p)?));
+    let rules: Vec<_> = Property::ALL.iter().filter(is_wanted).filter_map(rule).collect();
+    if let Some((_, rule)) = rules.first() {
+        let names: Vec<&str> = rules.iter().map(|(p, _)| p.name()).collect();
+        page.gap();
+        page.prose(Paint::Doubt, 0, &format!("Not asked: {}: {}.", names.join(", "), rule.reason));
+    }
 }
 
 fn refused(page: &mut Page<'_>, findings: &Findings) {

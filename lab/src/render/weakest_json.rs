@@ -21,6 +21,7 @@ struct Whole<'a> {
     drawn_from: Vec<&'static str>,
     scale: Option<Tick>,
     properties: Vec<Property>,
+    undecidable: Vec<Undecidable>,
     refused: Vec<Refused<'a>>,
     checks: usize,
     states: u64,
@@ -47,6 +48,12 @@ struct Property {
     decided: bool,
     sets: Vec<Set>,
     undecided: Vec<Vec<Fault>>,
+}
+
+#[derive(Serialize)]
+struct Undecidable {
+    name: &'static str,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -129,11 +136,20 @@ pub(crate) fn json(findings: &Findings, args: &WeakestArgs) -> String {
         drawn_from: found.kinds.iter().map(|fault| fault.name()).collect(),
         scale: findings.scale.as_ref().map(|scale| Tick { key: scale.key, ticks: scale.ticks, ms: scale.ms }),
         properties: found.properties.iter().map(|breaks| property(findings, breaks)).collect(),
+        undecidable: undecidable(findings),
         refused: found.refused.iter().map(|set| Refused { faults: faults(&set.faults), reason: &set.reason }).collect(),
         checks: found.checks,
         states: found.states,
         timing: Timing { seconds: findings.elapsed.as_secs_f64(), threads: args.limits.threads.get() },
     })
+}
+
+fn undecidable(findings: &Findings) -> Vec<Undecidable> {
+    let rule = |p: &check::scenario::Property| {
+        let rule = findings.scenario.undecidable(*p)?;
+        Some(Undecidable { name: p.name(), reason: rule.reason })
+    };
+    check::scenario::Property::ALL.iter().filter_map(rule).collect()
 }
 
 fn faults(budget: &Budget) -> Vec<Fault> {

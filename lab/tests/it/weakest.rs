@@ -118,9 +118,9 @@ fn milliseconds_say_what_was_not_enough() {
     let arguments = ["weakest", "naive.toml", "--most", "1", "--faults", "pause", "--property", "mutual-exclusion"];
     let on = |ms: &str| lab(&[&arguments[..], &["--no-formula", "-q", "--ms", ms]].concat()).ok(0);
     // Two of three ticks are enough, one is not.
-    assert!(on("TTL=30000").contains("between 10,000 and 20,000 ms"));
-    assert!(on("work=250").contains("between 250 and 500 ms"));
-    assert!(on("ttl=100").contains("between 33 and 67 ms"));
+    assert!(on("TTL=30000").contains("20,000 ms, 10,000 ms is not enough"));
+    assert!(on("work=250").contains("500 ms, 250 ms is not enough"));
+    assert!(on("ttl=100").contains("67 ms, 33 ms is not enough"));
 }
 
 #[test]
@@ -155,6 +155,17 @@ fn what_a_limit_left_open_is_told() {
     let found = json(&lab(&[&arguments[..], &["--format", "json"]].concat()).ok(20));
     assert_eq!((&found["verdict"], &found["complete"]), (&"inconclusive".into(), &false.into()));
     assert!(property(&found, "no-orphan")["undecided"].as_array().unwrap().len() > 1);
+}
+
+#[test]
+fn what_is_no_question_is_told() {
+    let arguments = ["weakest", "naive.toml", "--set", "attempts=2", "--most", "1", "--faults", "pause"];
+    let text = lab(&arguments).ok(0);
+    assert!(text.contains("Not asked: no-orphan, deadlock-free: whether something is always"), "{text}");
+    let found = json(&lab(&[&arguments[..], &["--format", "json"]].concat()).ok(0));
+    let names: Vec<&str> =
+        found["undecidable"].as_array().unwrap().iter().map(|u| u["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["no-orphan", "deadlock-free"]);
 }
 
 #[test]
