@@ -61,8 +61,8 @@ The faults of the scenario itself are left out of account: sets of faults are tr
 running: \"2 ticks\" means that a check with 2 ticks finds a violation and that an exhaustive check with 1 tick finds none. A
 formula such as TTL - margin is printed only if measuring anew in scenarios with greater numbers agrees with it everywhere.
 
-Unless --max-states gives each check a limit of its own, the checks of one stage share a fixed number of states; what could
-not be decided within it is told.
+Unless --max-states gives each check a limit, a single fault may take 3,000,000 states, and the checks of any other stage share
+12,000,000; what could not be decided within them is told.
 
 Exit codes: 0 if everything is decided, 20 if something is not (a limit was hit, or Ctrl-C), 1 and 2 as for `lab check`. That
 a lock breaks is what it is asked for, so a violation is no failure here.";

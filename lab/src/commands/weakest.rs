@@ -131,9 +131,7 @@ fn one_scale(text: &str, scenario: &Scenario) -> Result<Scale, Failure> {
     };
     let wanted = key.trim().to_lowercase().replace('-', "_");
     let Some(key) = TICKS.into_iter().find(|known| *known == wanted) else {
-        let near = TICKS.into_iter().max_by(|a, b| {
-            strsim::jaro_winkler(a, &wanted).total_cmp(&strsim::jaro_winkler(b, &wanted)).then(b.cmp(a))
-        });
+        let near = TICKS.into_iter().min_by_key(|known| strsim::damerau_levenshtein(known, &wanted));
         return Err(Failure::usage(format!(
             "--ms: unknown number {}\n  help: did you mean {}? The numbers in ticks are {}",
             shown(key),

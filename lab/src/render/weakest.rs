@@ -71,6 +71,10 @@ fn head(page: &mut Page<'_>, findings: &Findings, args: &WeakestArgs) {
          be. All of it was found by running: one tick milder, an exhaustive search finds nothing."
     );
     page.prose(Paint::Plain, 0, &says);
+    if args.faults.is_some() {
+        let kinds: Vec<&str> = findings.found.kinds.iter().map(|fault| fault.name()).collect();
+        page.prose(Paint::Plain, 0, &format!("Faults: {}.", kinds.join(", ")));
+    }
     page.prose(Paint::Plain, 0, &numbers(scenario));
     if let Some(scale) = &findings.scale {
         let name = if scale.key == "ttl" { "TTL" } else { scale.key };
@@ -107,7 +111,6 @@ struct View<'a> {
 impl View<'_> {
     fn property(&self, page: &mut Page<'_>, breaks: &Breaks) {
         let name = breaks.property.name();
-        let most = counted(self.most.into(), "fault");
         match (breaks.sets.first(), breaks.undecided.is_empty()) {
             (None, true) if self.findings.found.is_stopped => {
                 let head = Line::of(Paint::Doubt, page.signs.inconclusive).with(Paint::Strong, &format!(" {name}"));
@@ -115,7 +118,11 @@ impl View<'_> {
             }
             (None, true) => {
                 let head = Line::of(Paint::Good, page.signs.holds).with(Paint::Strong, &format!(" {name}"));
-                let says = format!("no set of at most {most} breaks it");
+                let says = match self.most {
+                    0 => "holds without a fault".to_owned(),
+                    1 => "no single fault breaks it".to_owned(),
+                    most => format!("no set of at most {most} faults breaks it"),
+                };
                 page.hanging(head, Paint::Plain, columns(name) + 4, &says);
             }
             (None, false) => {
@@ -159,11 +166,13 @@ impl View<'_> {
             let said = self.magnitude(set, m);
             if is_one { said } else { format!("{} {said}", m.fault.name()) }
         };
-        let mut parts: Vec<String> = set.magnitudes.iter().map(told).collect();
-        if !set.is_minimal {
-            parts.push("(whether a smaller set is enough is not decided)".to_owned());
+        let parts: Vec<String> = set.magnitudes.iter().map(told).collect();
+        let told = parts.join("; ");
+        match (set.is_minimal, told.is_empty()) {
+            (true, _) => told,
+            (false, true) => "(a smaller set may be enough)".to_owned(),
+            (false, false) => format!("{told} (a smaller set may be enough)"),
         }
-        parts.join("; ")
     }
 
     fn magnitude(&self, set: &Break, m: &Magnitude) -> String {

@@ -30,7 +30,10 @@ fn in_words_and_milliseconds() {
     let arguments =
         ["weakest", "naive.toml", "--faults", "pause=2,drop-reply,restart,crash", "--ms", "TTL=30000", "-v"];
     let text = lab(&[&arguments[..], &["--threads", "1", "--property", "mutual-exclusion,no-orphan"]].concat()).ok(0);
-    stable(|| assert_snapshot!(text));
+    // These milliseconds are no times that differ.
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"\d+(\.\d)? (ms|s|min) on", "[time] on");
+    settings.bind(|| assert_snapshot!(text));
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn what_a_limit_left_open_is_told() {
     let arguments = ["weakest", "naive.toml", "--most", "1", "--max-states", "20"];
     let text = lab(&arguments).ok(20);
     assert!(text.contains("nothing was found that breaks it") && text.contains("not decided: no fault"), "{text}");
-    assert!(!text.contains("no set of at most"), "{text}");
+    assert!(!text.contains("no single fault"), "{text}");
     assert!(text.contains("Exit code 20"), "{text}");
     let found = json(&lab(&[&arguments[..], &["--format", "json"]].concat()).ok(20));
     assert_eq!((&found["verdict"], &found["complete"]), (&"inconclusive".into(), &false.into()));
@@ -161,7 +164,7 @@ fn what_a_limit_left_open_is_told() {
 fn what_is_no_question_is_told() {
     let arguments = ["weakest", "naive.toml", "--set", "attempts=2", "--most", "1", "--faults", "pause"];
     let text = lab(&arguments).ok(0);
-    assert!(text.contains("Not asked: no-orphan, deadlock-free: whether something is always"), "{text}");
+    assert!(text.contains("Not asked: no-orphan, deadlock-free: whether "), "{text}");
     let found = json(&lab(&[&arguments[..], &["--format", "json"]].concat()).ok(0));
     let names: Vec<&str> =
         found["undecidable"].as_array().unwrap().iter().map(|u| u["name"].as_str().unwrap()).collect();

@@ -38,12 +38,16 @@ pub struct Ask {
     pub formulas: bool,
     /// How each check is run, and which properties are asked for.
     ///
-    /// Without `max_states`, the checks of one stage share [`STATES`] between them.
+    /// Without `max_states`, a check of at most one fault visits no more than [`SINGLE`], and the checks of any other stage
+    /// share [`STATES`] between them.
     pub limits: Limits,
 }
 
 /// How many states the checks of one stage visit in all, unless each has a limit of its own.
 pub const STATES: u64 = 12_000_000;
+
+/// How many states a check of a set of at most one fault visits, unless it has another limit.
+pub const SINGLE: u64 = 3_000_000;
 
 /// What a check is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +149,7 @@ pub fn weakest(scenario: &Scenario, ask: &Ask, runner: &mut impl Runner) -> Resu
     let mut sets = Sets::new(&base, ask, asked);
     for size in 0..=ask.most {
         let level = sets.level(size);
-        runs.begin(Pool::Shared { checks: level.len() });
+        runs.begin(if size > 1 { Pool::Shared { checks: level.len() } } else { Pool::Each });
         sets.try_all(&mut runs, &level);
         finish(&mut runs, &mut sets, ask);
     }

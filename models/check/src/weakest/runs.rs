@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use world::{Budget, Fault};
 
-use super::{Ask, Runner, STATES, Stage, faults_text};
+use super::{Ask, Runner, SINGLE, STATES, Stage, faults_text};
 use crate::report::{Limits, Report};
 use crate::scenario::{Named, Property, Scenario, Verdict};
 use trace::{StepKind, Trace};
@@ -52,6 +52,8 @@ impl Evidence {
 /// How many states a check may visit, where it has no limit of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pool {
+    /// So many for each check.
+    Each,
     /// What is left for the stage, divided by the checks that are left.
     Shared { checks: usize },
     /// What is left for the stage.
@@ -136,6 +138,7 @@ impl<'a, R: Runner> Runs<'a, R> {
 
     fn run(&mut self, stage: Stage, scenario: &Scenario, hash: u64, open: Vec<Property>) {
         let share = match self.pool {
+            Pool::Each => SINGLE,
             Pool::Shared { checks } => self.left / checks.max(1) as u64,
             Pool::Common => self.left,
         };
