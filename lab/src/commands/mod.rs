@@ -1,15 +1,19 @@
 //! What each command does.
 
+mod attend;
 pub(crate) mod check;
+pub(crate) mod diff;
 mod list;
 pub(crate) mod matrix;
+mod one;
+pub(crate) mod repair;
 mod show;
 mod trace;
 pub(crate) mod weakest;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, MatrixArgs, Settled, WeakestArgs};
+use crate::args::{CheckArgs, DiffArgs, MatrixArgs, RepairArgs, Settled, WeakestArgs};
 use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,6 +39,16 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let args = WeakestArgs::new(*raw);
             let done = weakest::run(&args, settled, output);
             done.inspect_err(|failure| check::explain(failure, args.format, output))
+        }
+        Command::Repair(raw) => {
+            let format = raw.format;
+            let done = repair::run(&RepairArgs::new(*raw), settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Diff(raw) => {
+            let format = raw.format;
+            let done = diff::run(&DiffArgs::new(*raw), settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),
         Command::Completions { shell } => {

@@ -10,12 +10,14 @@ use crate::world::{Running, World};
 
 impl World {
     pub(crate) fn pause(&mut self, setup: &Setup, client: u8) {
+        self.touched.client(client);
         let state = &mut self.clients[client as usize];
         state.running = Running::Paused;
         state.pause_left = setup.longest_pause.map_or(0, |most| most.0 as u8);
     }
 
     pub(crate) fn resume(&mut self, client: u8) {
+        self.touched.client(client);
         let state = &mut self.clients[client as usize];
         state.running = Running::Yes;
         state.pause_left = 0;
