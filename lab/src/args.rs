@@ -275,6 +275,8 @@ impl WeakestArgs {
             formulas: !raw.no_formula,
             limits: Limits {
                 threads: raw.search.threads.unwrap_or_else(processors),
+                // No verdict depends on it, and more can be decided.
+                symmetry: true,
                 max_states: raw.search.max_states,
                 max_depth: raw.search.max_depth,
                 properties: (!properties.is_empty()).then_some(properties),

@@ -323,7 +323,7 @@ fn end(page: &mut Page<'_>, findings: &Findings, args: &WeakestArgs) {
     let refused = found.refused.len();
     let refused = if refused == 0 { String::new() } else { format!(" ({} refused)", counted(refused, "set")) };
     let text = format!(
-        "{}{refused}, {} states, {} on {}",
+        "{}{refused}, {} states up to symmetry, {} on {}",
         counted(found.checks, "check"),
         grouped(found.states),
         time(findings.elapsed),

@@ -252,6 +252,22 @@ fn threads_change_nothing() {
     assert_eq!(on(1), on(3));
 }
 
+/// It visits fewer states and finds the same.
+#[test]
+fn symmetry_changes_nothing_but_the_states() {
+    let scenario = parsed("ttl = 3\nholder = \"naive\"", "");
+    let up_to = |symmetry| {
+        let limits = Limits { symmetry, ..Limits::default() };
+        found(&scenario, &Ask { formulas: true, limits, ..ask(1, None) })
+    };
+    let (all, classes) = (up_to(false), up_to(true));
+    assert!(classes.states < all.states);
+    for (all, classes) in all.properties.iter().zip(&classes.properties) {
+        let told = |set: &Break| (faults_text(&set.faults), set.steps, set.magnitudes.clone());
+        assert!(all.sets.iter().map(told).eq(classes.sets.iter().map(told)), "{}", all.property.name());
+    }
+}
+
 #[test]
 fn what_a_limit_left_open_is_not_told_as_known() {
     let scenario = parsed("ttl = 3\nholder = \"naive\"", "");
