@@ -174,7 +174,9 @@ fn what_is_no_question_is_told() {
 #[test]
 fn no_line_is_wider_than_asked_for() {
     for width in [60usize, 72, 80, 100] {
-        let text = lab(&["weakest", "naive.toml", "--most", "1", "--width", &width.to_string(), "-v"]).ok(0);
+        let faults = "pause,restart,failover,drop-reply";
+        let arguments = ["weakest", "naive.toml", "--faults", faults, "--width", &width.to_string(), "-v"];
+        let text = lab(&arguments).ok(0);
         for line in text.lines().filter(|line| !line.trim_start().starts_with("lab ")) {
             assert!(line.chars().count() <= width, "{width}: {line}");
         }
