@@ -236,6 +236,60 @@ fn joined(faults: &[String]) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join(","))
 }
 
+/// The arguments of `lab weakest`.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakestArgs {
+    /// The scenario.
+    pub(crate) target: String,
+    /// What is changed in it.
+    pub(crate) changes: Changes,
+    /// The faults to draw from; none: all.
+    pub(crate) faults: Option<String>,
+    /// The most faults in a set.
+    pub(crate) most: u8,
+    /// Whether formulas are looked for.
+    pub(crate) formulas: bool,
+    /// How to check.
+    pub(crate) limits: Limits,
+    /// How long each check takes at most.
+    pub(crate) timeout: Option<Duration>,
+    /// With how much memory at most.
+    pub(crate) memory: Option<u64>,
+    /// How long some numbers are in milliseconds.
+    pub(crate) ms: Vec<String>,
+    /// The form of the output.
+    pub(crate) format: Format,
+}
+
+impl WeakestArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Weakest) -> Self {
+        let mut properties = raw.property;
+        properties.sort();
+        properties.dedup();
+        Self {
+            target: raw.target,
+            changes: Changes { set: raw.set, ..Changes::default() },
+            faults: (!raw.faults.is_empty()).then(|| raw.faults.join(",")),
+            most: raw.most,
+            formulas: !raw.no_formula,
+            limits: Limits {
+                threads: raw.search.threads.unwrap_or_else(processors),
+                // No verdict depends on it, and more can be decided.
+                symmetry: true,
+                max_states: raw.search.max_states,
+                max_depth: raw.search.max_depth,
+                properties: (!properties.is_empty()).then_some(properties),
+                ..Limits::default()
+            },
+            timeout: raw.search.timeout,
+            memory: raw.search.memory,
+            ms: raw.ms,
+            format: raw.format,
+        }
+    }
+}
+
 /// As many threads as there are processors.
 fn processors() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
@@ -271,6 +325,7 @@ impl CheckArgs {
             max_depth: raw.search.max_depth,
             properties: sorted(raw.property),
             every_violation: raw.all_violations,
+            until_violated: false,
         };
         let grain = raw.grain.map(|grain| match grain {
             cli::Grain::Auto => "auto",

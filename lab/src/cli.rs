@@ -51,6 +51,22 @@ computed.
 Exit codes: 0 if every cell is known, 20 if one is not (a limit was hit), 1 and 2 as for `lab check`. This is a survey: that a
 lock breaks is what it is asked for, so a violation is no failure here. Use `lab check --expect` to guard a lock.";
 
+const AFTER_WEAKEST: &str = "\
+For example:
+  lab weakest pause-naive                     how long a pause is long enough?
+  lab weakest redlock-clocked --ms TTL=30000  the same in milliseconds
+  lab weakest my-lock.toml --most 3 --faults pause=2,jump,drop-reply
+
+The faults of the scenario itself are left out of account: sets of faults are tried from none on. Everything is found by
+running: \"2 ticks\" means that a check with 2 ticks finds a violation and that an exhaustive check with 1 tick finds none. A
+formula such as TTL - margin is printed only if measuring anew in scenarios with greater numbers agrees with it everywhere.
+
+Unless --max-states gives each check a limit, a single fault may take 3,000,000 states, and the checks of any other stage share
+12,000,000; what could not be decided within them is told.
+
+Exit codes: 0 if everything is decided, 20 if something is not (a limit was hit, or Ctrl-C), 1 and 2 as for `lab check`. That
+a lock breaks is what it is asked for, so a violation is no failure here.";
+
 const AFTER_REPAIR: &str = "\
 Every change is a check of its own, and repairs a property only if the property holds afterwards: exhaustively, with every
 witness reached. A row of a sheet is named behind a #: redlock#3, or 'redlock#one pause'.
@@ -141,6 +157,8 @@ pub(crate) enum Command {
     Check(Box<Check>),
     /// Compute the lock safety matrix: which faults break which locks
     Matrix(Box<Matrix>),
+    /// Find the smallest faults that break a lock: the shortest pause, the smallest jump, the least drift
+    Weakest(Box<Weakest>),
     /// Find the knobs to turn so that a violated property holds
     Repair(Box<Repair>),
     /// Compare two scenarios: which verdicts differ, and which keys make the difference
@@ -155,7 +173,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "matrix", "repair", "diff", "trace", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -282,6 +300,41 @@ pub(crate) enum MatrixFormat {
     Json,
     /// A table to paste into a README
     Markdown,
+}
+
+/// The flags of `lab weakest`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_WEAKEST)]
+pub(crate) struct Weakest {
+    /// A scenario: a name from `lab list`, or a file
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: String,
+
+    /// Turn a knob; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to check")]
+    pub(crate) set: Vec<String>,
+    /// Draw from these faults, such as pause=2,jump [default: from all, as often as --most says]
+    #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
+    pub(crate) faults: Vec<String>,
+    /// Ask for this property only; may be given several times
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',', value_parser = property(), hide_possible_values = false, help_heading = "What to check")]
+    pub(crate) property: Vec<Property>,
+    /// Try sets of so many faults; of drift alone, more are tried
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=4), help_heading = "What to check")]
+    pub(crate) most: u8,
+    /// Do not put magnitudes in terms of the numbers of the scenario
+    #[arg(long, help_heading = "What to check")]
+    pub(crate) no_formula: bool,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
+
+    /// Say how long a number of the scenario is in milliseconds, such as TTL=30000, and speak of milliseconds
+    #[arg(long, value_name = "KEY=MS", help_heading = "Output")]
+    pub(crate) ms: Vec<String>,
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
 }
 
 /// The flags of `lab repair`.

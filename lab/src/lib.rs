@@ -24,7 +24,7 @@
 //! Of several, the first that applies of 70, 2, 1, 12, 11, 20, 21, 0; with `--expect`, of 70, 2, 1, 31, 30, 20, 21, 0:
 //! a violation that nobody expected is the more urgent news.
 //!
-//! `lab matrix` is a survey, not a check: 0 if every cell is known, 20 if one is not.
+//! `lab matrix` and `lab weakest` are surveys, not checks: 0 if everything is known, 20 if something is not.
 //!
 //! `lab repair` ends with 0 if everything that is violated can be repaired, with 12 or 11 if something cannot, and with 20
 //! if that is not known; `lab diff` with 0 if all verdicts are the same, 10 if not, and 20 if that is not known.

@@ -273,7 +273,10 @@ fn judged(
         Ending::Exhausted => {
             cache.put(scenario, Kept::new(&judged.properties, judged.states, &judged.unreached));
         }
-        Ending::MaxStates | Ending::MaxDepth | Ending::Cut(Cut::Time | Cut::Memory | Cut::Interrupted) => {}
+        Ending::Enough
+        | Ending::MaxStates
+        | Ending::MaxDepth
+        | Ending::Cut(Cut::Time | Cut::Memory | Cut::Interrupted) => {}
     }
     Ok(judged)
 }

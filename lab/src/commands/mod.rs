@@ -9,10 +9,11 @@ mod one;
 pub(crate) mod repair;
 mod show;
 mod trace;
+pub(crate) mod weakest;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, DiffArgs, MatrixArgs, RepairArgs, Settled};
+use crate::args::{CheckArgs, DiffArgs, MatrixArgs, RepairArgs, Settled, WeakestArgs};
 use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,6 +34,11 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let done = matrix::run(&MatrixArgs::new(*raw), settled, output);
             let format = if is_json { Format::Json } else { Format::Text };
             done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Weakest(raw) => {
+            let args = WeakestArgs::new(*raw);
+            let done = weakest::run(&args, settled, output);
+            done.inspect_err(|failure| check::explain(failure, args.format, output))
         }
         Command::Repair(raw) => {
             let format = raw.format;

@@ -30,7 +30,7 @@ pub(super) fn is_cut(report: &Report) -> bool {
 /// What cut a search short; none if nothing did.
 pub(crate) fn cut(report: &Report) -> Option<&'static str> {
     match report.ending {
-        Ending::Exhausted => None,
+        Ending::Exhausted | Ending::Enough => None,
         Ending::MaxStates => Some("--max-states"),
         Ending::MaxDepth => Some("--max-depth"),
         Ending::Cut(Cut::Time) => Some("--timeout"),

@@ -19,6 +19,8 @@ mod signs;
 pub(crate) mod single;
 mod table;
 pub(crate) mod trace;
+pub(crate) mod weakest;
+pub(crate) mod weakest_json;
 
 pub(crate) use counts::grouped;
 pub(crate) use finish::{cut, unreached};

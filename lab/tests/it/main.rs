@@ -14,3 +14,4 @@ mod repair;
 mod run;
 mod text;
 mod trace;
+mod weakest;

@@ -57,6 +57,18 @@ fn the_repair_and_the_comparison_are_what_is_printed() {
 }
 
 #[test]
+fn the_weakest_faults_are_what_is_printed() {
+    let first = README.lines().find(|line| line.starts_with("$ lab weakest")).unwrap();
+    let arguments: Vec<&str> = first.split(' ').skip(2).chain(["--width", "80"]).collect();
+    let printed = lab(&arguments).ok(0);
+    let shown = block(first);
+    assert_eq!(shown.len(), printed.lines().count());
+    for (shown, printed) in shown.iter().zip(printed.lines()) {
+        assert_eq!(without_time(shown), without_time(printed));
+    }
+}
+
+#[test]
 fn the_lock_that_it_describes_is_checked() {
     let file = std::env::temp_dir().join(format!("lab-readme-{}.toml", std::process::id()));
     std::fs::write(&file, block("```toml").join("\n")).unwrap();

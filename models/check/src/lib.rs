@@ -18,6 +18,7 @@ mod report;
 pub mod scenario;
 mod schedules;
 mod verdict;
+pub mod weakest;
 
 pub use model::LockModel;
 pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};

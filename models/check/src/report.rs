@@ -36,6 +36,8 @@ pub struct Limits {
     pub properties: Option<Vec<Property>>,
     /// Whether to report every violating state, not only the first of each property.
     pub every_violation: bool,
+    /// Whether to stop once every property asked for is violated, where they are about single states.
+    pub until_violated: bool,
 }
 
 impl Default for Limits {
@@ -48,6 +50,7 @@ impl Default for Limits {
             max_depth: None,
             properties: None,
             every_violation: false,
+            until_violated: false,
         }
     }
 }
@@ -61,6 +64,8 @@ pub enum Ending {
     MaxStates,
     /// `--max-depth` was reached.
     MaxDepth,
+    /// Every property asked for is violated, which is all that was asked for: see [`Limits::until_violated`].
+    Enough,
     /// It was stopped from outside, at a point that differs from run to run.
     Cut(Cut),
 }

@@ -65,6 +65,7 @@ impl Searched {
             max_depth: limits.max_depth,
             goals,
             every_violation: limits.every_violation,
+            enough: if limits.until_violated && goals == 0 { bits_of(asked) } else { 0 },
         };
         let exploration = explore(model, &options, monitor);
         let witnesses = witnesses(scenario, exploration.events);
@@ -134,6 +135,12 @@ impl Searched {
     }
 }
 
+/// The bits of properties of single states.
+fn bits_of(asked: &[Property]) -> u32 {
+    let bit = |property: &Property| STATE_PROPERTIES.iter().position(|p| p == property);
+    asked.iter().filter_map(bit).fold(0, |bits, bit| bits | 1 << bit)
+}
+
 /// Violated beats everything, a search that was cut off beats "holds", and so does one that never saw what it had to.
 fn verdict(violated: bool, complete: bool, empty: bool) -> Verdict {
     match (violated, complete, empty) {
@@ -161,6 +168,7 @@ fn ending(end: End) -> Ending {
         End::Exhausted => Ending::Exhausted,
         End::MaxStates => Ending::MaxStates,
         End::MaxDepth => Ending::MaxDepth,
+        End::Enough => Ending::Enough,
         End::Cut(cut) => Ending::Cut(cut),
     }
 }

@@ -111,11 +111,20 @@ pub struct Options {
     pub goals: u8,
     /// Keep every violating state, not only the first of each property.
     pub every_violation: bool,
+    /// Once each of these properties is violated somewhere, a bit each, no further level is expanded. None: all levels.
+    pub enough: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threads: NonZeroUsize::MIN, max_states: None, max_depth: None, goals: 0, every_violation: false }
+        Self {
+            threads: NonZeroUsize::MIN,
+            max_states: None,
+            max_depth: None,
+            goals: 0,
+            every_violation: false,
+            enough: 0,
+        }
     }
 }
 
@@ -178,6 +187,8 @@ pub enum End {
     MaxStates,
     /// There are states beyond [`Options::max_depth`].
     MaxDepth,
+    /// Everything that was to be found was found: see [`Options::enough`]. There may be more states.
+    Enough,
     /// The monitor stopped it.
     Cut(Cut),
 }

@@ -118,6 +118,9 @@ where
             if level.is_empty() {
                 break;
             }
+            if self.has_enough() {
+                return ControlFlow::Break(End::Enough);
+            }
             let is_last = self.options.max_depth == Some(depth);
             let before = (self.generated, self.events);
             let mut blocks = level.into_iter();
@@ -134,6 +137,13 @@ where
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Whether everything was found that was to be found.
+    fn has_enough(&self) -> bool {
+        let enough = self.options.enough;
+        let found = |bit: usize| enough >> bit & 1 == 0 || self.violations[bit].is_some();
+        enough != 0 && (0..PROPERTIES).all(found)
     }
 
     fn start(&mut self) -> ControlFlow<End> {

@@ -241,6 +241,19 @@ fn a_limit_that_is_hit_in_the_last_level_leaves_the_goals_open() {
 }
 
 #[test]
+fn no_level_is_expanded_once_enough_was_found() {
+    let graph = Graph::new(&[0], [&[1], &[2], &[3], &[4], &[]]).violated(1, 0).violated(2, 1);
+    let explore = |enough| {
+        let exploration = graph.explore(&Options { enough, ..Options::default() });
+        (exploration.unique, exploration.end, first(&exploration, 0).is_some(), first(&exploration, 1).is_some())
+    };
+    assert_eq!(explore(0b01), (2, End::Enough, true, false));
+    assert_eq!(explore(0b11), (3, End::Enough, true, true));
+    assert_eq!(explore(0b111), (5, End::Exhausted, true, true));
+    assert_eq!(explore(0), (5, End::Exhausted, true, true));
+}
+
+#[test]
 fn the_monitor_stops_it_and_what_was_found_counts() {
     let graph = Graph::new(&[0], [&[1], &[2], &[3], &[]]).violated(1, 0).violated(3, 1);
     let mut seen = Vec::new();

@@ -16,3 +16,4 @@ mod repair;
 mod support;
 mod symmetry;
 mod teeth;
+mod weakest;
