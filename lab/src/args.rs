@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use check::Limits;
+use check::repair::Pairs;
 use check::scenario::{Named, Property};
 use clap::ColorChoice;
 
@@ -124,7 +125,7 @@ impl MatrixArgs {
         Self {
             targets: raw.targets,
             set: raw.set,
-            faults: (!raw.faults.is_empty()).then(|| raw.faults.join(",")),
+            faults: joined(&raw.faults),
             threads: raw.search.threads.unwrap_or_else(processors),
             max_states: raw.search.max_states,
             max_depth: raw.search.max_depth,
@@ -138,6 +139,101 @@ impl MatrixArgs {
             format: raw.format,
         }
     }
+}
+
+/// What is asked of a scenario, or of two.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// What is changed in the scenarios.
+    pub(crate) changes: Changes,
+    /// How each is checked, and for what.
+    pub(crate) limits: Limits,
+    /// How long each check takes at most.
+    pub(crate) timeout: Option<Duration>,
+    /// With how much memory at most.
+    pub(crate) memory: Option<u64>,
+    /// How long all of it takes at most.
+    pub(crate) within: Option<Duration>,
+    /// The form of the output.
+    pub(crate) format: Format,
+}
+
+impl Question {
+    fn new(asked: cli::Asked, search: &cli::Search, within: Option<Duration>, format: Format) -> Self {
+        let limits = Limits {
+            threads: search.threads.unwrap_or_else(processors),
+            max_states: search.max_states,
+            max_depth: search.max_depth,
+            properties: sorted(asked.property),
+            ..Limits::default()
+        };
+        let changes = Changes { set: asked.set, faults: joined(&asked.faults), grain: None };
+        Self { changes, limits, timeout: search.timeout, memory: search.memory, within, format }
+    }
+}
+
+/// The arguments of `lab repair`.
+#[derive(Clone, Debug)]
+pub(crate) struct RepairArgs {
+    /// The scenario.
+    pub(crate) target: String,
+    /// What is asked of it.
+    pub(crate) question: Question,
+    /// Whether the knobs of the operator are turned as well.
+    pub(crate) world: bool,
+    /// When two knobs are turned at once.
+    pub(crate) pairs: Pairs,
+}
+
+impl RepairArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Repair) -> Self {
+        Self {
+            question: Question::new(raw.asked, &raw.search, raw.within, raw.format),
+            target: raw.target,
+            world: raw.world,
+            pairs: match raw.pairs {
+                cli::PairsWhen::Needed => Pairs::Needed,
+                cli::PairsWhen::Always => Pairs::Always,
+                cli::PairsWhen::Never => Pairs::Never,
+            },
+        }
+    }
+}
+
+/// The arguments of `lab diff`.
+#[derive(Clone, Debug)]
+pub(crate) struct DiffArgs {
+    /// The two scenarios.
+    pub(crate) targets: [String; 2],
+    /// What is changed in the second one only.
+    pub(crate) with: Changes,
+    /// What is asked of them.
+    pub(crate) question: Question,
+}
+
+impl DiffArgs {
+    /// From the flags.
+    pub(crate) fn new(raw: cli::Diff) -> Self {
+        let right = raw.right.unwrap_or_else(|| raw.left.clone());
+        Self {
+            targets: [raw.left, right],
+            with: Changes { set: raw.with, faults: joined(&raw.with_faults), grain: None },
+            question: Question::new(raw.asked, &raw.search, raw.within, raw.format),
+        }
+    }
+}
+
+/// Properties in the documented order, each once; none: nobody named one.
+fn sorted(mut properties: Vec<Property>) -> Option<Vec<Property>> {
+    properties.sort();
+    properties.dedup();
+    (!properties.is_empty()).then_some(properties)
+}
+
+/// Several lists of faults as one; none: nobody gave one.
+fn joined(faults: &[String]) -> Option<String> {
+    (!faults.is_empty()).then(|| faults.join(","))
 }
 
 /// As many threads as there are processors.
@@ -167,15 +263,13 @@ impl CheckArgs {
             refuse_for_stateright(&raw)?;
         }
         let threads = raw.search.threads.unwrap_or_else(processors);
-        let mut properties = raw.property;
-        properties.sort();
-        properties.dedup();
         let limits = Limits {
             engine,
             threads,
+            symmetry: raw.symmetry,
             max_states: raw.search.max_states,
             max_depth: raw.search.max_depth,
-            properties: (!properties.is_empty()).then_some(properties),
+            properties: sorted(raw.property),
             every_violation: raw.all_violations,
         };
         let grain = raw.grain.map(|grain| match grain {
@@ -183,10 +277,9 @@ impl CheckArgs {
             cli::Grain::Message => "message",
             cli::Grain::Exchange => "exchange",
         });
-        let faults = (!raw.faults.is_empty()).then(|| raw.faults.join(","));
         Ok(Self {
             targets: raw.targets,
-            changes: Changes { set: raw.set, faults, grain },
+            changes: Changes { set: raw.set, faults: joined(&raw.faults), grain },
             limits,
             timeout: raw.search.timeout,
             memory: raw.search.memory,
@@ -198,6 +291,12 @@ impl CheckArgs {
 }
 
 impl Changes {
+    /// These changes, and others after them.
+    pub(crate) fn and(&self, later: &Self) -> Self {
+        let set = self.set.iter().chain(&later.set).cloned().collect();
+        Self { set, faults: later.faults.clone().or_else(|| self.faults.clone()), grain: later.grain.or(self.grain) }
+    }
+
     /// The flags that say the same.
     pub(crate) fn flags(&self) -> String {
         let set = self.set.iter().map(|assignment| format!(" --set {}", quoted(assignment)));

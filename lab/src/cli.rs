@@ -51,6 +51,28 @@ computed.
 Exit codes: 0 if every cell is known, 20 if one is not (a limit was hit), 1 and 2 as for `lab check`. This is a survey: that a
 lock breaks is what it is asked for, so a violation is no failure here. Use `lab check --expect` to guard a lock.";
 
+const AFTER_REPAIR: &str = "\
+Every change is a check of its own, and repairs a property only if the property holds afterwards: exhaustively, with every
+witness reached. A row of a sheet is named behind a #: redlock#3, or 'redlock#one pause'.
+
+What is turned are the knobs of [lock] and [resource]; with --world also what whoever runs the servers can change. The work,
+the clients, the latency and the faults stay as they are: with less to bear, the lock would not be better.
+
+Exit codes: 0 if every violated property has a repair or none is violated, 12 or 11 (as for `lab check`) if one has none, 20
+if that could not be decided, 1 and 2 as for `lab check`.";
+
+const USAGE_DIFF: &str = "\
+lab diff [OPTIONS] <A> <B>
+       lab diff [OPTIONS] <A> --with <KNOB=VALUE>";
+
+const AFTER_DIFF: &str = "\
+For example:
+  lab diff release-del release-compare-and-delete   the two halves of a pair
+  lab diff release-del --with ttl=4                 a scenario, and the same with another value
+  lab diff redlock#1 redlock#6                      two rows of a sheet
+
+Exit codes: 0 if all verdicts are the same, 10 if one differs, 20 if that could not be decided, 1 and 2 as for `lab check`.";
+
 const AFTER_TRACE: &str = "\
 For example:
   lab check redlock-restart --trace-out trace.json   write a trace
@@ -119,6 +141,10 @@ pub(crate) enum Command {
     Check(Box<Check>),
     /// Compute the lock safety matrix: which faults break which locks
     Matrix(Box<Matrix>),
+    /// Find the knobs to turn so that a violated property holds
+    Repair(Box<Repair>),
+    /// Compare two scenarios: which verdicts differ, and which keys make the difference
+    Diff(Box<Diff>),
     /// Show a trace that `lab check` wrote, or turn it into another form
     Trace(ShowTrace),
     /// Print a completion script for a shell
@@ -129,7 +155,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "matrix", "trace", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "repair", "diff", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -183,6 +209,9 @@ pub(crate) struct Check {
     /// Which explorer searches
     #[arg(long, value_name = "ENGINE", default_value = "levels", help_heading = "How to search")]
     pub(crate) engine: Engine,
+    /// Take states for one that differ only in the places of like clients and servers; it never changes a verdict
+    #[arg(long, help_heading = "How to search")]
+    pub(crate) symmetry: bool,
     #[command(flatten)]
     pub(crate) search: Search,
 
@@ -253,6 +282,90 @@ pub(crate) enum MatrixFormat {
     Json,
     /// A table to paste into a README
     Markdown,
+}
+
+/// The flags of `lab repair`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_REPAIR)]
+pub(crate) struct Repair {
+    /// The scenario: a name from `lab list` or a file, and of a sheet the row: NAME#ROW
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: String,
+
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Also turn what whoever runs the lock servers can change: persistence, nodes, replicas, the network
+    #[arg(long, help_heading = "What to turn")]
+    pub(crate) world: bool,
+    /// When to turn two knobs at once
+    #[arg(long, value_name = "WHEN", default_value = "needed", help_heading = "What to turn")]
+    pub(crate) pairs: PairsWhen,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
+    /// Stop everything after so long, and print what is known: 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How to search")]
+    pub(crate) within: Option<Duration>,
+
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// When two knobs are turned at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PairsWhen {
+    /// For what no single change repairs without breaking something else
+    Needed,
+    /// Also for the rest
+    Always,
+    /// Never
+    Never,
+}
+
+/// The flags of `lab diff`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_DIFF, override_usage = USAGE_DIFF)]
+pub(crate) struct Diff {
+    /// The first scenario: a name from `lab list` or a file, and of a sheet the row: NAME#ROW
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath)]
+    pub(crate) left: String,
+    /// The second [default: the first, with what --with says]
+    #[arg(value_name = "B", required_unless_present_any = ["with", "with_faults"], value_hint = ValueHint::FilePath)]
+    pub(crate) right: Option<String>,
+
+    /// Turn a knob in the second scenario only
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to check")]
+    pub(crate) with: Vec<String>,
+    /// Allow these faults in the second scenario only
+    #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
+    pub(crate) with_faults: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+
+    #[command(flatten)]
+    pub(crate) search: Search,
+    /// Stop everything after so long, and print what is known: 10s, 2m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How to search")]
+    pub(crate) within: Option<Duration>,
+
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// The flags that say what is asked of which scenario.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Asked {
+    /// Turn a knob; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to check")]
+    pub(crate) set: Vec<String>,
+    /// Allow these faults instead of those of the scenario, such as pause=1,restart=1, or none
+    #[arg(long, value_name = "FAULTS", help_heading = "What to check")]
+    pub(crate) faults: Vec<String>,
+    /// Ask for this property only; may be given several times
+    #[arg(long, value_name = "PROPERTY", value_delimiter = ',', value_parser = property(), help_heading = "What to check")]
+    pub(crate) property: Vec<Property>,
 }
 
 /// The flags of `lab trace`.

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Deadlock,
     /// A limit was hit.
     Inconclusive,
+    /// Of `lab diff`: a verdict differs.
+    Different,
     /// A witness was never reached.
     Vacuous,
     /// Everything asked for holds.
@@ -61,6 +63,7 @@ impl Exit {
             Self::Violated => 12,
             Self::Deadlock => 11,
             Self::Inconclusive => 20,
+            Self::Different => 10,
             Self::Vacuous => 21,
             Self::Holds => 0,
         }
@@ -77,6 +80,7 @@ impl Exit {
             Self::Violated => "violated",
             Self::Deadlock => "deadlock",
             Self::Inconclusive => "inconclusive",
+            Self::Different => "different",
             Self::Vacuous => "vacuous",
             Self::Holds => "holds",
         }
@@ -93,6 +97,7 @@ impl Exit {
             Self::Violated => "a safety property is violated",
             Self::Deadlock => "the lock can stay taken, or a client stuck, for ever",
             Self::Inconclusive => "not everything that was asked for could be decided",
+            Self::Different => "a verdict differs",
             Self::Vacuous => "nothing is violated, but a witness was never reached",
             Self::Holds => "everything asked for holds",
         }
@@ -105,10 +110,11 @@ mod tests {
 
     #[test]
     fn the_first_that_applies_counts() {
-        let order = [70, 2, 1, 31, 30, 12, 11, 20, 21, 0];
+        let order = [70, 2, 1, 31, 30, 12, 11, 20, 10, 21, 0];
         let all = [
             Exit::Holds,
             Exit::Vacuous,
+            Exit::Different,
             Exit::Inconclusive,
             Exit::Deadlock,
             Exit::Violated,

@@ -12,6 +12,7 @@
 //! | 11 | the lock can stay taken for ever, or a client stuck: `no-orphan` or `deadlock-free` is violated |
 //! | 12 | a safety property is violated |
 //! | 20 | inconclusive: a limit was hit |
+//! | 10 | of `lab diff`: a verdict differs |
 //! | 21 | vacuous: nothing is violated, but a witness was never reached |
 //! | 30 | with `--expect`: an expected violation is absent |
 //! | 31 | with `--expect`: there is a violation that is not expected |
@@ -25,7 +26,10 @@
 //!
 //! `lab matrix` is a survey, not a check: 0 if every cell is known, 20 if one is not.
 //!
-//! The JSON that `lab check --format json` and `lab matrix --format json` print is described in `lab/SCHEMA.md`.
+//! `lab repair` ends with 0 if everything that is violated can be repaired, with 12 or 11 if something cannot, and with 20
+//! if that is not known; `lab diff` with 0 if all verdicts are the same, 10 if not, and 20 if that is not known.
+//!
+//! The JSON that `--format json` prints is described in `lab/SCHEMA.md`.
 
 mod args;
 mod cache;

@@ -37,6 +37,15 @@ impl Watch {
         Self { label, timeout, memory, started: now, last: now, generated: 0, is_shown: false }
     }
 
+    /// Begins with another search, without waiting longer for the next line of progress.
+    pub(crate) fn again(&mut self, label: &str) {
+        if let Some(shown) = &mut self.label {
+            label.clone_into(shown);
+        }
+        self.started = Instant::now();
+        self.generated = 0;
+    }
+
     /// The time since it began; what it showed is erased.
     pub(crate) fn end(self) -> Duration {
         if self.is_shown {

@@ -7,7 +7,7 @@ use check::scenario::{KNOBS, Named, Property, Scenario};
 use check::{Ending, Engine, PropertyReport, Report};
 use trace::Trace;
 
-use crate::args::{CheckArgs, Settled};
+use crate::args::{Changes, CheckArgs, Settled};
 use crate::cli::Format;
 use crate::exit::Exit;
 use crate::expectation::{Mismatch, mismatches};
@@ -26,8 +26,10 @@ pub(crate) struct Plan {
     pub(crate) called: String,
     /// The title of the row, if it is one.
     pub(crate) row: Option<String>,
-    /// The flags that make of the scenario what is checked, with a space before each.
+    /// The flags that make of the scenario what is checked, with a space before each, but for its faults.
     flags: String,
+    /// The flag of its faults, with a space before it; empty if they are those of the scenario.
+    faults: String,
     /// What is checked.
     pub(crate) scenario: Scenario,
 }
@@ -35,7 +37,18 @@ pub(crate) struct Plan {
 impl Plan {
     /// The command that checks one property of it.
     pub(crate) fn command(&self, property: Property) -> String {
-        format!("lab check {}{} --property {}", quoted(&self.called), self.flags, property.name())
+        format!("{} --property {}", self.command_with(""), property.name())
+    }
+
+    /// The command that checks it with more flags, each with a space before it.
+    pub(crate) fn command_with(&self, more: &str) -> String {
+        format!("lab check {}{}{more}{}", quoted(&self.called), self.flags, self.faults)
+    }
+
+    /// The command that checks one property of it under the faults of another scenario, with more flags.
+    pub(crate) fn command_under(&self, faults: &Scenario, more: &str, property: Property) -> String {
+        let (called, faults) = (quoted(&self.called), faults_of(faults));
+        format!("lab check {called}{}{more} --faults {faults} --property {}", self.flags, property.name())
     }
 
     /// Its name among others.
@@ -224,7 +237,7 @@ pub(super) fn all_of<T>(results: impl Iterator<Item = Result<T, Failure>>) -> Re
 
 /// The checks to do. Whatever is refused is refused before the first.
 fn plans(targets: &[Target], args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
-    let plans: Vec<Plan> = targets.iter().flat_map(|target| plans_of(target, args)).collect();
+    let plans: Vec<Plan> = targets.iter().flat_map(|target| plans_of(target, &args.changes)).collect();
     let grain = args.changes.grain.map(|_| ("--grain", "world.grain"));
     let several = targets.len() > 1;
     all_of(plans.iter().map(|plan| match plan.scenario.resolve() {
@@ -246,31 +259,36 @@ fn plans(targets: &[Target], args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
             ))),
         }))?;
     }
-    decidable(plans, args)
+    decidable(plans, args.limits.properties.as_deref())
 }
 
-fn plans_of(target: &Target, args: &CheckArgs) -> Vec<Plan> {
+/// The checks of a scenario in which these changes were made.
+pub(super) fn plans_of(target: &Target, changes: &Changes) -> Vec<Plan> {
     let base = &target.scenario;
-    let flags = args.changes.flags();
+    let flags = Changes { faults: None, ..changes.clone() }.flags();
     let called = target.called.clone();
     if base.rows.is_empty() {
-        return vec![Plan { called, row: None, flags, scenario: base.clone() }];
+        let faults = changes.faults.iter().map(|faults| format!(" --faults {}", quoted(faults))).collect();
+        return vec![Plan { called, row: None, flags, faults, scenario: base.clone() }];
     }
     let row = |(row, scenario): (&check::scenario::Row, Scenario)| {
         let set = KNOBS.iter().filter(|knob| row.set.contains(&knob.key));
         let set: String =
             set.map(|k| format!(" --set {}", quoted(&format!("{}={}", k.key, typed(&k.get(&row.settings)))))).collect();
-        let faults: Vec<_> =
-            scenario.faults.kinds().map(|f| format!("{}={}", f.name(), scenario.faults.get(f))).collect();
-        let faults = if faults.is_empty() { "none".to_owned() } else { faults.join(",") };
-        let flags = format!("{flags}{set} --faults {faults}");
-        Plan { called: called.clone(), row: Some(row.title.clone()), flags, scenario }
+        let (flags, faults) = (format!("{flags}{set}"), format!(" --faults {}", faults_of(&scenario)));
+        Plan { called: called.clone(), row: Some(row.title.clone()), flags, faults, scenario }
     };
     base.rows.iter().zip(base.expand()).map(row).collect()
 }
 
+/// The faults of a scenario as they are typed after `--faults`.
+fn faults_of(scenario: &Scenario) -> String {
+    let faults: Vec<_> = scenario.faults.kinds().map(|f| format!("{}={}", f.name(), scenario.faults.get(f))).collect();
+    if faults.is_empty() { "none".to_owned() } else { faults.join(",") }
+}
+
 /// A value of TOML as it may be typed after `--set`.
-fn typed(value: &str) -> String {
+pub(crate) fn typed(value: &str) -> String {
     if let Some(word) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         return word.to_owned();
     }
@@ -281,8 +299,8 @@ fn typed(value: &str) -> String {
 }
 
 /// Leaves out the checks of which nothing that is asked for can be decided; if it is all of them, says why.
-fn decidable(plans: Vec<Plan>, args: &CheckArgs) -> Result<Vec<Plan>, Failure> {
-    let Some(asked) = &args.limits.properties else { return Ok(plans) };
+pub(super) fn decidable(plans: Vec<Plan>, asked: Option<&[Property]>) -> Result<Vec<Plan>, Failure> {
+    let Some(asked) = asked else { return Ok(plans) };
     let is_decidable = |plan: &Plan| asked.iter().any(|p| plan.scenario.undecidable(*p).is_none());
     let first = plans.first().cloned();
     let plans: Vec<_> = if let [one] = plans.as_slice() {

@@ -1,14 +1,18 @@
 //! What each command does.
 
+mod attend;
 pub(crate) mod check;
+pub(crate) mod diff;
 mod list;
 pub(crate) mod matrix;
+mod one;
+pub(crate) mod repair;
 mod show;
 mod trace;
 
 use clap::CommandFactory;
 
-use crate::args::{CheckArgs, MatrixArgs, Settled};
+use crate::args::{CheckArgs, DiffArgs, MatrixArgs, RepairArgs, Settled};
 use crate::cli::{Cli, Command, Format, MatrixFormat};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,6 +32,16 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let is_json = raw.format == MatrixFormat::Json;
             let done = matrix::run(&MatrixArgs::new(*raw), settled, output);
             let format = if is_json { Format::Json } else { Format::Text };
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Repair(raw) => {
+            let format = raw.format;
+            let done = repair::run(&RepairArgs::new(*raw), settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Diff(raw) => {
+            let format = raw.format;
+            let done = diff::run(&DiffArgs::new(*raw), settled, output);
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),

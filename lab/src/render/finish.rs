@@ -135,6 +135,7 @@ pub(super) fn end(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs, is
         | Exit::Unexpected
         | Exit::Absent
         | Exit::Inconclusive
+        | Exit::Different
         | Exit::Vacuous => format!("{code}."),
     };
     let paint = if exit == Exit::Holds { Paint::Good } else { Paint::Plain };

@@ -46,12 +46,22 @@ struct Check<'a> {
     matches: Option<bool>,
     grain: &'static str,
     engine: &'static str,
+    /// Which states were taken for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symmetry: Option<Symmetry>,
     states: States,
     collision_probability: f64,
     properties: Vec<Property<'a>>,
     undecidable: Vec<Undecidable>,
     witnesses: Vec<Witness>,
     timing: Timing,
+}
+
+/// How many processes of a kind trade places.
+#[derive(Serialize)]
+struct Symmetry {
+    clients: u8,
+    servers: u8,
 }
 
 #[derive(Serialize)]
@@ -234,6 +244,7 @@ fn check<'a>(run: &'a Run, args: &CheckArgs) -> Check<'a> {
             Engine::Levels => "levels",
             Engine::Stateright => "stateright",
         },
+        symmetry: report.symmetry.map(|s| Symmetry { clients: s.clients, servers: s.nodes }),
         states: States::of(report.states),
         collision_probability: report.collision_probability,
         properties: report.properties.iter().map(property).collect(),

@@ -101,9 +101,14 @@ fn sign(run: &Run, page: &Page<'_>) -> (Paint, &'static str) {
         Exit::Holds => (Paint::Good, page.signs.holds),
         Exit::Vacuous => (Paint::Doubt, page.signs.vacuous),
         Exit::Inconclusive => (Paint::Doubt, page.signs.inconclusive),
-        Exit::Bug | Exit::Usage | Exit::Input | Exit::Unexpected | Exit::Absent | Exit::Violated | Exit::Deadlock => {
-            (Paint::Bad, page.signs.violated)
-        }
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Unexpected
+        | Exit::Absent
+        | Exit::Violated
+        | Exit::Deadlock
+        | Exit::Different => (Paint::Bad, page.signs.violated),
     }
 }
 

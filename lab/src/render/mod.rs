@@ -2,6 +2,8 @@
 
 mod answer;
 mod counts;
+pub(crate) mod diff;
+pub(crate) mod diff_json;
 mod finish;
 pub(crate) mod json;
 pub(crate) mod lines;
@@ -9,6 +11,8 @@ pub(crate) mod list;
 pub(crate) mod matrix;
 pub(crate) mod matrix_json;
 mod page;
+pub(crate) mod repair;
+pub(crate) mod repair_json;
 pub(crate) mod sheet;
 pub(crate) mod show;
 mod signs;

@@ -125,6 +125,7 @@ pub(super) fn total(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs) 
     let states: u64 = findings.runs.iter().map(|run| run.report.states.unique).sum();
     let elapsed = findings.runs.iter().map(|run| run.elapsed).sum();
     let (checks, threads) = (counted(findings.runs.len(), "check"), counted(args.limits.threads.get(), "thread"));
+    let up_to = if args.limits.symmetry { " up to symmetry" } else { "" };
     let states = grouped(states);
-    page.prose(Paint::Faint, LEFT, &format!("{checks}, {states} states, {} on {threads}", time(elapsed)));
+    page.prose(Paint::Faint, LEFT, &format!("{checks}, {states} states{up_to}, {} on {threads}", time(elapsed)));
 }

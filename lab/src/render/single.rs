@@ -1,7 +1,7 @@
 //! One check: what was searched, a verdict for each property, the first counterexample.
 
 use check::scenario::{Named, Verdict};
-use check::{Engine, PropertyReport};
+use check::{Engine, Interchangeable, PropertyReport};
 use world::Grain;
 
 use super::counts::{counted, grouped, memory, time};
@@ -63,6 +63,9 @@ fn head(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
             Some(by) => format!("{numbers}: cut short by {by}, there are more"),
         },
     );
+    if args.limits.symmetry {
+        page.field("symmetry", &symmetry(report.symmetry));
+    }
     let seconds = run.elapsed.as_secs_f64();
     let rate = if seconds > 0.0 { (states.generated as f64 / seconds) as u64 } else { 0 };
     let engine = match args.limits.engine {
@@ -80,6 +83,16 @@ fn head(page: &mut Page<'_>, run: &Run, args: &CheckArgs) {
         page.field("", "Where the search was cut differs from run to run, and so may everything below.");
     }
     page.gap();
+}
+
+/// Which states were taken for one, in words.
+pub(super) fn symmetry(symmetry: Option<Interchangeable>) -> String {
+    let many = |number: u8, of: &str| (number > 1).then(|| format!("{number} {of}"));
+    let Some(Interchangeable { clients, nodes }) = symmetry else {
+        return "none: every client and every server has a place of its own".to_owned();
+    };
+    let kinds: Vec<_> = [many(clients, "clients"), many(nodes, "servers")].into_iter().flatten().collect();
+    format!("{} may trade places: one state stands for all orders", kinds.join(" and "))
 }
 
 /// The grain in words.

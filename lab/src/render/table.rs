@@ -75,6 +75,9 @@ impl Table {
             line.push(Paint::Plain, property.name());
             page.line(line);
         }
+        if self.numbers.is_empty() {
+            return;
+        }
         let mut line = self.stems(page, self.properties.len());
         let mut end = self.ends();
         for (head, width) in &self.numbers {

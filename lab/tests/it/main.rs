@@ -3,12 +3,14 @@
 
 mod bad;
 mod codes;
+mod diff;
 mod files;
 mod help;
 mod json;
 mod limits;
 mod matrix;
 mod readme;
+mod repair;
 mod run;
 mod text;
 mod trace;

@@ -6,7 +6,8 @@ const README: &str = include_str!("../../../README.md");
 
 /// A line without what differs between two runs: the time at its end, and the count of threads.
 fn without_time(line: &str) -> String {
-    let line = line.split(" s on ").next().unwrap_or(line).trim_end();
+    let line = line.split(" s on ").next().unwrap_or(line);
+    let line = line.split(" ms on ").next().unwrap_or(line).trim_end();
     let line =
         line.trim_end_matches(" ms").trim_end_matches(" s").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     line.trim_end().to_owned()
@@ -38,6 +39,20 @@ fn the_matrix_is_what_is_printed() {
     assert_eq!(shown.len(), printed.lines().count());
     for (shown, printed) in shown.iter().zip(printed.lines()) {
         assert_eq!(without_time(shown), without_time(printed));
+    }
+}
+
+#[test]
+fn the_repair_and_the_comparison_are_what_is_printed() {
+    let commands: [(&[&str], i32); 2] =
+        [(&["repair", "redlock-even-quorum"], 0), (&["diff", "release-del", "release-compare-and-delete"], 10)];
+    for (arguments, code) in commands {
+        let printed = lab(&[arguments, &["--width", "80"]].concat()).ok(code);
+        let shown = block(&format!("$ lab {}", arguments.join(" ")));
+        assert_eq!(shown.len(), printed.lines().count(), "{printed}");
+        for (shown, printed) in shown.iter().zip(printed.lines()) {
+            assert_eq!(without_time(shown), without_time(printed));
+        }
     }
 }
 

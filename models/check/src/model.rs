@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stateright::{Model, Property as Claim};
-use world::{Action, Packed, Setup, Witnesses, World};
+use world::{Action, Packed, Setup, Symmetry, Witnesses, World};
 
-use crate::explore::{Expand, Label, Successor};
+use crate::explore::{Expand, Label, Path, Sink, Successor};
+use crate::report::{Interchangeable, Limits};
 use crate::scenario::Property;
 
 /// The properties that are about single states, in the order of their bits in a label.
@@ -25,6 +26,10 @@ pub(crate) const GRAPH_PROPERTIES: [Property; 2] = [Property::NoOrphan, Property
 #[derive(Clone, Debug)]
 pub struct LockModel {
     setup: Setup,
+    /// The properties of single states that are looked at, a bit each.
+    asked: u32,
+    /// Which worlds are taken for one. None: no two.
+    symmetry: Option<Symmetry>,
     /// The world before its first step.
     beginning: World,
     /// The witnesses of all steps that [`Model::next_state`] was asked for: other engines have no word for them.
@@ -35,7 +40,34 @@ impl LockModel {
     /// The model of a setup.
     pub fn new(setup: Setup) -> Self {
         let beginning = World::new(&setup);
-        Self { setup, beginning, seen: Arc::default() }
+        Self { setup, asked: u32::MAX, symmetry: None, beginning, seen: Arc::default() }
+    }
+
+    /// The same model, of which only these properties are asked.
+    #[must_use]
+    pub fn asking(self, properties: &[Property]) -> Self {
+        let is_asked = |(_, property): &(u32, &Property)| properties.contains(property);
+        let asked = (0..).zip(&STATE_PROPERTIES).filter(is_asked).fold(0, |bits, (bit, _)| bits | 1 << bit);
+        Self { asked, ..self }
+    }
+
+    /// The model of a setup, up to symmetry if these limits say so.
+    pub(crate) fn within(setup: Setup, limits: &Limits) -> Self {
+        let model = Self::new(setup);
+        if limits.symmetry { model.up_to_symmetry() } else { model }
+    }
+
+    /// The same model, with one state for all that differ in nothing but the places of processes that nobody tells apart.
+    #[must_use]
+    pub fn up_to_symmetry(self) -> Self {
+        let symmetry = Some(Symmetry::of(&self.setup)).filter(|symmetry| !symmetry.is_trivial());
+        Self { symmetry, ..self }
+    }
+
+    /// Which processes may trade places, if states are told apart up to symmetry.
+    pub(crate) fn interchangeable(&self) -> Option<Interchangeable> {
+        let symmetry = self.symmetry.as_ref()?;
+        Some(Interchangeable { clients: symmetry.clients(), nodes: symmetry.nodes() })
     }
 
     /// The witnesses of all steps that an engine took through [`Model::next_state`].
@@ -64,7 +96,7 @@ impl LockModel {
         !self.violates(&self.unpack(packed), property)
     }
 
-    fn unpack(&self, packed: &Packed) -> World {
+    pub(crate) fn unpack(&self, packed: &Packed) -> World {
         let mut world = self.beginning.clone();
         world.unpack(&self.setup, packed);
         world
@@ -75,13 +107,73 @@ impl LockModel {
         next.apply(&self.setup, action, seen);
         next.canonicalise(&self.setup);
         let packed_next = next.pack(&self.setup);
-        (packed_next != *packed).then_some(packed_next)
+        (packed_next != *packed).then(|| self.represent(next, packed_next))
+    }
+
+    /// Makes of a world the one that stands for it, and gives that one packed.
+    fn represent(&self, world: &mut World, packed: Packed) -> Packed {
+        match &self.symmetry {
+            Some(symmetry) if world.represent(&self.setup, symmetry) => world.pack(&self.setup),
+            Some(_) | None => packed,
+        }
+    }
+
+    /// The actions of a path that the explorer found.
+    pub(crate) fn actions_along(&self, path: &Path) -> Vec<Action> {
+        let mut state = self.first();
+        let mut taken = Vec::new();
+        for index in &path.actions {
+            let mut actions = Vec::new();
+            self.actions(&state, &mut actions);
+            let action = actions[usize::from(*index)];
+            state = self.next_state(&state, action).expect("a step on a path changes something");
+            taken.push(action);
+        }
+        self.unpermuted(&taken)
+    }
+
+    /// The actions of a run whose worlds are represented by those along a path.
+    ///
+    /// A step of a representative is a step of every world that it stands for, but for the names of the processes: so
+    /// the first action that leads to the next representative will do.
+    pub(crate) fn unpermuted(&self, actions: &[Action]) -> Vec<Action> {
+        if self.symmetry.is_none() {
+            return actions.to_vec();
+        }
+        let plain = Self { symmetry: None, ..self.clone() };
+        let (mut representative, mut state) = (self.first(), plain.first());
+        let mut taken = Vec::with_capacity(actions.len());
+        for action in actions {
+            let target = self.next_state(&representative, *action).expect("a step on a path changes something");
+            let mut possible = Vec::new();
+            plain.actions(&state, &mut possible);
+            let step = possible.iter().find_map(|action| {
+                let next = plain.next_state(&state, *action)?;
+                (self.representative(&next) == target).then_some((*action, next))
+            });
+            let (action, next) = step.expect("what a representative can do, every world can that it stands for");
+            taken.push(action);
+            (representative, state) = (target, next);
+        }
+        taken
+    }
+
+    /// The state that stands for one.
+    fn representative(&self, packed: &Packed) -> Packed {
+        self.represent(&mut self.unpack(packed), packed.clone())
+    }
+
+    fn first(&self) -> Packed {
+        let mut world = self.beginning.clone();
+        world.canonicalise(&self.setup);
+        self.representative(&world.pack(&self.setup))
     }
 
     fn label_of(&self, world: &World) -> Label {
         let mut label = Label::default();
         for (bit, property) in STATE_PROPERTIES.iter().enumerate() {
-            label.violated |= u32::from(self.violates(world, *property)) << bit;
+            let is_asked = self.asked & 1 << bit != 0;
+            label.violated |= u32::from(is_asked && self.violates(world, *property)) << bit;
         }
         label.goals = u8::from(world.is_free(&self.setup)) | u8::from(world.is_finished(&self.setup)) << 1;
         label
@@ -93,9 +185,7 @@ impl Model for LockModel {
     type Action = Action;
 
     fn init_states(&self) -> Vec<Packed> {
-        let mut world = self.beginning.clone();
-        world.canonicalise(&self.setup);
-        vec![world.pack(&self.setup)]
+        vec![self.first()]
     }
 
     fn actions(&self, state: &Packed, actions: &mut Vec<Action>) {
@@ -110,28 +200,56 @@ impl Model for LockModel {
     }
 
     fn properties(&self) -> Vec<Claim<Self>> {
-        vec![
+        let claims: [Claim<Self>; 5] = [
             Claim::always("mutual-exclusion", |m, s| m.satisfies(s, Property::MutualExclusion)),
             Claim::always("no-lost-update", |m, s| m.satisfies(s, Property::NoLostUpdate)),
             Claim::always("no-wrong-release", |m, s| m.satisfies(s, Property::NoWrongRelease)),
             Claim::always("no-stale-write", |m, s| m.satisfies(s, Property::NoStaleWrite)),
             Claim::always("no-stray-grant", |m, s| m.satisfies(s, Property::NoStrayGrant)),
-            // stateright stops as soon as every claim has its discovery; this one has none.
-            Claim::always("the whole space is searched", |_, _| true),
-        ]
+        ];
+        let is_asked = |(bit, _): &(u32, Claim<Self>)| self.asked & 1 << bit != 0;
+        // stateright stops as soon as every claim has its discovery; this one has none.
+        let whole = Claim::always("the whole space is searched", |_, _| true);
+        (0..).zip(claims).filter(is_asked).map(|(_, claim)| claim).chain([whole]).collect()
     }
 }
 
+/// What is kept from one expansion to the next: states that are expanded one after another differ little.
+#[derive(Default)]
+pub struct Scratch {
+    /// The state that `world` is.
+    held: Packed,
+    world: World,
+    next: World,
+    actions: Vec<Action>,
+}
+
 impl Expand for LockModel {
-    fn expand(&self, state: &Packed, sink: &mut impl FnMut(Successor<Packed>)) {
-        let world = self.unpack(state);
-        let mut actions = Vec::with_capacity(16);
-        world.actions(&self.setup, &mut actions);
-        for (index, action) in (0..).zip(actions) {
-            let (mut next, mut seen) = (world.clone(), Witnesses::default());
-            let Some(packed) = self.follow(&mut next, state, action, &mut seen) else { continue };
-            let (label, free) = (self.label_of(&next), action.fault().is_none());
-            sink(Successor { action: index, state: packed, label, free, events: seen.0 });
+    type Scratch = Scratch;
+
+    fn expand(&self, state: &Packed, scratch: &mut Scratch, sink: &mut impl Sink<Packed>) {
+        let Scratch { held, world, next, actions } = scratch;
+        if *held == Packed::default() {
+            *world = self.beginning.clone();
+            *next = self.beginning.clone();
+        }
+        world.unpack_over(&self.setup, state, held);
+        held.clone_from(state);
+        next.restore_all(world);
+        actions.clear();
+        world.actions(&self.setup, actions);
+        for (index, action) in (0..).zip(actions.drain(..)) {
+            let mut seen = Witnesses::default();
+            next.apply(&self.setup, action, &mut seen);
+            next.canonicalise(&self.setup);
+            let packed = next.pack_after(&self.setup, state);
+            debug_assert_eq!(packed, next.pack(&self.setup), "{action:?} has changed what it does not say");
+            if packed != *state {
+                let packed = self.represent(next, packed);
+                let step = Successor { action: index, state: packed, free: action.fault().is_none(), events: seen.0 };
+                sink(step, &|_| self.label_of(next));
+            }
+            next.restore(world);
         }
     }
 

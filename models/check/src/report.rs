@@ -25,6 +25,9 @@ pub struct Limits {
     pub engine: Engine,
     /// On how many threads. Never changes what comes out.
     pub threads: NonZeroUsize,
+    /// Whether states that differ in nothing but the places of processes that nobody tells apart are visited once.
+    /// Never changes a verdict; the counts are then those of the classes.
+    pub symmetry: bool,
     /// The most states that are visited.
     pub max_states: Option<u64>,
     /// The most steps from the beginning.
@@ -40,6 +43,7 @@ impl Default for Limits {
         Self {
             engine: Engine::default(),
             threads: NonZeroUsize::MIN,
+            symmetry: false,
             max_states: None,
             max_depth: None,
             properties: None,
@@ -59,6 +63,15 @@ pub enum Ending {
     MaxDepth,
     /// It was stopped from outside, at a point that differs from run to run.
     Cut(Cut),
+}
+
+/// How many processes of a kind can trade places, so that a search visits one state for all orders of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interchangeable {
+    /// Clients that take the same locks.
+    pub clients: u8,
+    /// Lock servers that nobody tells apart.
+    pub nodes: u8,
 }
 
 /// How large the searched space is.
@@ -130,6 +143,8 @@ pub struct Report {
     pub witnesses: Vec<WitnessReport>,
     /// How large the space is.
     pub states: States,
+    /// Which states were taken for one. None: no two, because nobody asked for it or there are none that could be.
+    pub symmetry: Option<Interchangeable>,
     /// Why the search ended.
     pub ending: Ending,
     /// The probability that two different states were taken for one.

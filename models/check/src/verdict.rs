@@ -15,10 +15,13 @@ use crate::scenario::{Named, Property, Scenario, ScenarioErrors, Verdict, Witnes
 ///
 /// If the scenario asks for a combination that is refused.
 pub fn check(scenario: &Scenario, limits: &Limits, monitor: &mut impl Monitor) -> Result<Report, ScenarioErrors> {
-    let model = LockModel::new(scenario.resolve()?);
     let asked = asked(scenario, limits);
+    let model = LockModel::within(scenario.resolve()?, limits).asking(&asked);
     Ok(match limits.engine {
-        Engine::Levels => by_levels(scenario, &model, &asked, limits, monitor),
+        Engine::Levels => {
+            let searched = Searched::new(scenario, &model, &asked, limits, monitor);
+            searched.report(scenario, &model, &asked, limits.every_violation)
+        }
         Engine::Stateright => by_stateright(scenario, model, &asked, limits),
     })
 }
@@ -39,40 +42,95 @@ fn undecidable(scenario: &Scenario) -> Vec<(Property, &'static str)> {
     Property::ALL.iter().filter_map(rule).collect()
 }
 
-fn by_levels(
-    scenario: &Scenario,
-    model: &LockModel,
-    asked: &[Property],
-    limits: &Limits,
-    monitor: &mut impl Monitor,
-) -> Report {
-    let goal = |property: &Property| GRAPH_PROPERTIES.iter().position(|p| p == property);
-    let goals = asked.iter().filter_map(goal).fold(0, |bits, goal| bits | 1 << goal);
-    let options = explore::Options {
-        threads: limits.threads,
-        max_states: limits.max_states,
-        max_depth: limits.max_depth,
-        goals,
-        every_violation: limits.every_violation,
-    };
-    let exploration = explore(model, &options, monitor);
-    let witnesses = witnesses(scenario, exploration.events);
-    let empty = witnesses.iter().any(|w| w.required && !w.reached);
-    let complete = exploration.end == End::Exhausted;
-    let judge = |property: Property| {
-        let found = violations(&exploration, property, limits.every_violation);
-        let traces: Vec<_> =
-            found.iter().map(|id| narrate(scenario, model, property, &exploration.path(*id))).collect();
-        PropertyReport { property, verdict: verdict(!traces.is_empty(), complete, empty), traces }
-    };
-    Report {
-        properties: asked.iter().copied().map(judge).collect(),
-        witnesses,
-        states: States { unique: exploration.unique, generated: exploration.generated, depth: exploration.depth },
-        ending: ending(exploration.end),
-        collision_probability: exploration.collision_probability(),
-        bytes: exploration.bytes,
-        ..heading(scenario)
+/// A search that came to its end, before anybody is told of it.
+pub(crate) struct Searched {
+    exploration: Exploration,
+    witnesses: Vec<WitnessReport>,
+}
+
+impl Searched {
+    /// Searches level by level.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        model: &LockModel,
+        asked: &[Property],
+        limits: &Limits,
+        monitor: &mut impl Monitor,
+    ) -> Self {
+        let goal = |property: &Property| GRAPH_PROPERTIES.iter().position(|p| p == property);
+        let goals = asked.iter().filter_map(goal).fold(0, |bits, goal| bits | 1 << goal);
+        let options = explore::Options {
+            threads: limits.threads,
+            max_states: limits.max_states,
+            max_depth: limits.max_depth,
+            goals,
+            every_violation: limits.every_violation,
+        };
+        let exploration = explore(model, &options, monitor);
+        let witnesses = witnesses(scenario, exploration.events);
+        Self { exploration, witnesses }
+    }
+
+    /// Whether every reachable state was searched.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.exploration.end == End::Exhausted
+    }
+
+    /// Whether a witness that is required was never reached.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.witnesses.iter().any(|w| w.required && !w.reached)
+    }
+
+    /// The verdict on one of the properties that were asked for.
+    pub(crate) fn verdict(&self, property: Property) -> Verdict {
+        verdict(self.path(property).is_some(), self.is_complete(), self.is_empty())
+    }
+
+    /// The shortest way to a violation.
+    pub(crate) fn path(&self, property: Property) -> Option<explore::Path> {
+        violations(&self.exploration, property, false).first().map(|id| self.exploration.path(*id))
+    }
+
+    /// The first violation of any of these properties, of those of single states if there is one: where a search is
+    /// given up as soon as it has seen one, it is the same on any number of threads.
+    pub(crate) fn first_violation(&self, of: &[Property]) -> Option<(Property, explore::Path)> {
+        let first =
+            |property: &Property| Some((violations(&self.exploration, *property, false).first().copied()?, *property));
+        let all = || of.iter().filter_map(first);
+        let of_states = all().filter(|(_, property)| !property.is_about_the_graph()).min();
+        let (id, property) = of_states.or_else(|| all().min())?;
+        Some((property, self.exploration.path(id)))
+    }
+
+    /// Why it ended.
+    pub(crate) fn ending(&self) -> Ending {
+        ending(self.exploration.end)
+    }
+
+    /// How large the space is.
+    fn states(&self) -> States {
+        let Exploration { unique, generated, depth, .. } = self.exploration;
+        States { unique, generated, depth }
+    }
+
+    /// All of it, told.
+    pub(crate) fn report(self, scenario: &Scenario, model: &LockModel, asked: &[Property], every: bool) -> Report {
+        let judge = |property: Property| {
+            let found = violations(&self.exploration, property, every);
+            let told = |id: &StateId| narrate(scenario, model, property, &self.exploration.path(*id));
+            let traces: Vec<_> = found.iter().map(told).collect();
+            PropertyReport { property, verdict: self.verdict(property), traces }
+        };
+        Report {
+            properties: asked.iter().copied().map(judge).collect(),
+            states: self.states(),
+            symmetry: model.interchangeable(),
+            ending: self.ending(),
+            collision_probability: self.exploration.collision_probability(),
+            bytes: self.exploration.bytes,
+            witnesses: self.witnesses,
+            ..Report::of(scenario)
+        }
     }
 }
 
@@ -107,21 +165,24 @@ fn ending(end: End) -> Ending {
     }
 }
 
-/// A report that says only what was checked.
-fn heading(scenario: &Scenario) -> Report {
-    Report {
-        id: scenario.id.clone(),
-        title: scenario.title.clone(),
-        hash: scenario.hash_text(),
-        faults: scenario.faults.kinds().map(|f| (f.name(), scenario.faults.get(f))).collect(),
-        grain: scenario.grain(),
-        properties: Vec::new(),
-        undecidable: undecidable(scenario),
-        witnesses: Vec::new(),
-        states: States::default(),
-        ending: Ending::Exhausted,
-        collision_probability: 0.0,
-        bytes: 0,
+impl Report {
+    /// A report that says only what is checked.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        Self {
+            id: scenario.id.clone(),
+            title: scenario.title.clone(),
+            hash: scenario.hash_text(),
+            faults: scenario.faults.kinds().map(|f| (f.name(), scenario.faults.get(f))).collect(),
+            grain: scenario.grain(),
+            properties: Vec::new(),
+            undecidable: undecidable(scenario),
+            witnesses: Vec::new(),
+            states: States::default(),
+            symmetry: None,
+            ending: Ending::Exhausted,
+            collision_probability: 0.0,
+            bytes: 0,
+        }
     }
 }
 
@@ -165,7 +226,7 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
     let witnesses = witnesses(scenario, model.seen());
     let empty = witnesses.iter().any(|w| w.required && !w.reached);
     let judge = |property: Property| {
-        let path = found.get(property.name()).map(|path| path.clone().into_actions());
+        let path = found.get(property.name()).map(|path| model.unpermuted(&path.clone().into_actions()));
         let traces: Vec<_> = path.iter().map(|actions| narrate_actions(scenario, &model, property, actions)).collect();
         let decides = !property.is_about_the_graph() && ending == Ending::Exhausted;
         PropertyReport { property, verdict: verdict(!traces.is_empty(), decides, empty), traces }
@@ -178,7 +239,8 @@ fn by_stateright(scenario: &Scenario, model: LockModel, asked: &[Property], limi
             generated: checker.state_count() as u64,
             depth: checker.max_depth().saturating_sub(1) as u32,
         },
+        symmetry: model.interchangeable(),
         ending,
-        ..heading(scenario)
+        ..Report::of(scenario)
     }
 }

@@ -5,7 +5,8 @@ use crate::ids::{Fence, Nodes, Seen, Ticks, Time, Token};
 /// Bits in one direction or the other.
 ///
 /// A state has one function that lays its fields on a tape. A writing tape copies each field, a reading tape
-/// overwrites it, so that the two can never disagree about the order.
+/// overwrites it, so that the two can never disagree about the order. What a function leaves out because nothing depends
+/// on it, it sets to its default: whatever a state is read into, it comes out the same.
 pub trait Tape {
     /// The lowest `bits` bits of a number.
     fn number(&mut self, value: &mut u32, bits: u32);

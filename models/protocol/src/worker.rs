@@ -210,9 +210,10 @@ impl Worker {
             Job::Writing { timeout, written } => {
                 tape.time(timeout);
                 tape.small(written, 2);
-                tape.flag(&mut self.quits);
+                return tape.flag(&mut self.quits);
             }
         }
+        self.quits = false;
     }
 
     /// The slot whose account the program works on: the least of the names.

@@ -11,10 +11,12 @@
 //! 3. hand it to a renderer: [`render::terminal::render`], [`render::json::to_json`], [`render::itf::to_itf`] or
 //!    [`render::mermaid::to_mermaid`].
 
+pub mod beside;
 pub mod cone;
 pub mod model;
 pub mod render;
 pub mod step;
 
+pub use beside::{Beside, Side};
 pub use model::{Actor, ActorKind, FaultBudget, PropertyRef, SCHEMA, ScenarioRef, Trace};
 pub use step::{Change, Clock, Fate, Hop, Step, StepKind, TIME};

@@ -341,7 +341,8 @@ impl World {
 
     /// A tick waits for everything that has to happen before it: that is what it means that the timing holds.
     fn can_tick(&self, setup: &Setup) -> bool {
-        if (0..self.clients.len() as u8).any(|client| self.must_wake(setup, client)) {
+        let is_due = || (0..self.clients.len() as u8).any(|client| self.must_wake(setup, client));
+        if self.must_end_fault(setup) || is_due() {
             return false;
         }
         let mut overdue = false;
@@ -358,7 +359,8 @@ impl World {
 
     /// Whether a message has to arrive before time can pass.
     fn is_overdue(&self, setup: &Setup, message: &Message) -> bool {
-        !message.delayed && u32::from(message.age) >= setup.latency_greatest.0 && self.can_receive(setup, message)
+        let at_bound = setup.bound_of(message).is_some_and(|bound| u32::from(message.age) >= bound);
+        at_bound && self.can_receive(setup, message)
     }
 
     /// Calls `each` for every message that can move by itself and that `admits` takes: on a first-in-first-out lane

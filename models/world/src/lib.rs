@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod action;
+mod duration;
 mod event;
 mod message;
 mod pack;
@@ -20,6 +21,8 @@ mod server;
 mod setup;
 mod step;
 mod store;
+mod symmetry;
+mod touched;
 mod world;
 
 pub use action::{Action, Process};
@@ -29,4 +32,5 @@ pub use pack::Packed;
 pub use server::{Acquisition, Entry, Memory, Node, Replica};
 pub use setup::*;
 pub use store::{Account, CURRENT, OUTDATED, WRITTEN};
+pub use symmetry::{Permutation, Symmetry};
 pub use world::{Client, Flags, Running, World};

@@ -8,13 +8,14 @@ use smallvec::SmallVec;
 use crate::message::{Body, Direction, Lane, Message, Sent, Site};
 use crate::server::{Acquisition, Entry, Memory, Replica};
 use crate::setup::{Fault, MAX_CLIENTS, Setup};
+use crate::touched::Touched;
 use crate::world::{Running, WALL, World};
 
 /// Bits of the set of links that are cut.
 const LINK_BITS: u32 = u32::BITS;
 
 /// How many words lie in the state itself; only unusually large worlds need more.
-const INLINE_WORDS: usize = 8;
+const INLINE_WORDS: usize = 10;
 
 /// Bits of a number that is kept by rank.
 const RANK_BITS: u32 = 5;
@@ -24,6 +25,9 @@ const RANK_BITS: u32 = 5;
 const COUNT_BITS: u32 = 9;
 
 /// A state of the world, packed.
+///
+/// Its sections are whole words: what is always folded anew, each client, the lock servers, and the messages. The first
+/// word says where all of them but the last end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packed(SmallVec<[u64; INLINE_WORDS]>);
 
@@ -43,12 +47,70 @@ impl Packed {
     }
 }
 
+/// Bits of the number of words up to the end of a section.
+const END_BITS: u32 = 8;
+
+/// Bits of the ends of all sections but the last.
+const fn ends_bits(clients: u8) -> u32 {
+    END_BITS * (clients as u32 + 2)
+}
+
+/// Where the sections end, as they stand in the first word.
+#[derive(Default)]
+struct SectionEnds(u64, u32);
+
+impl SectionEnds {
+    #[inline(always)]
+    fn push(&mut self, end: usize) {
+        if end >> END_BITS != 0 {
+            too_wide(end as u64, END_BITS);
+        }
+        self.0 |= (end as u64) << self.1;
+        self.1 += END_BITS;
+    }
+}
+
+/// A packed state by its sections. They are all empty in a state that is none.
+#[derive(Clone, Copy)]
+struct Sections<'a> {
+    words: &'a [u64],
+    clients: u8,
+}
+
+impl<'a> Sections<'a> {
+    fn of(packed: &'a Packed, clients: u8) -> Self {
+        Self { words: &packed.0, clients }
+    }
+
+    #[inline(always)]
+    fn end(self, section: u8) -> usize {
+        let ends = self.words.first().copied().unwrap_or(0);
+        (ends >> (END_BITS * u32::from(section))) as u8 as usize
+    }
+
+    fn rest(self) -> &'a [u64] {
+        &self.words[..self.end(0)]
+    }
+
+    fn client(self, client: u8) -> &'a [u64] {
+        &self.words[self.end(client)..self.end(client + 1)]
+    }
+
+    fn nodes(self) -> &'a [u64] {
+        &self.words[self.end(self.clients)..self.end(self.clients + 1)]
+    }
+
+    fn messages(self) -> &'a [u64] {
+        &self.words[self.end(self.clients + 1)..]
+    }
+}
+
 /// How many readings of wall clocks that lie in the past a state holds at most.
 const PAST: u32 = 1 << RANK_BITS;
 
-/// How wide the fields of the states of one setup are.
-#[derive(Clone, Copy, Debug)]
-struct Widths {
+/// How the states of one setup are packed: how wide their fields are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
     time: u32,
     nodes: u32,
     seen: u32,
@@ -56,10 +118,12 @@ struct Widths {
     fence: u32,
     /// What is taken off every fencing token but zero.
     fence_base: u32,
+    /// Bits of the age of a message.
+    age: u32,
 }
 
-impl Widths {
-    fn of(setup: &Setup) -> Self {
+impl Layout {
+    pub(crate) fn of(setup: &Setup) -> Self {
         let policy = &setup.policy;
         let ahead = setup.offset_of(setup.clients.len() as u8);
         let lease = policy.ttl.map_or(0, |t| t.0) + policy.drift_ticks.0 + ahead;
@@ -76,6 +140,8 @@ impl Widths {
             policy.give_up_after.map_or(0, |t| t.0),
             policy.program.work.0,
             setup.restart_delay.0,
+            setup.longest_pause.map_or(0, |t| t.0),
+            setup.longest_partition.map_or(0, |t| t.0),
             setup.fsync_every.0,
             retry,
         ];
@@ -87,7 +153,8 @@ impl Widths {
         };
         let time = u32::BITS - longest.leading_zeros();
         let seen = 1 + u32::from(has_copies(setup));
-        Self { time, nodes: policy.nodes.into(), seen, fence, fence_base }
+        let age = u32::BITS - setup.greatest_age().leading_zeros();
+        Self { time, nodes: policy.nodes.into(), seen, fence, fence_base, age }
     }
 }
 
@@ -103,12 +170,17 @@ struct Writer {
     rest: u64,
     /// How many they are.
     filled: u32,
-    widths: Widths,
+    layout: Layout,
 }
 
 impl Writer {
-    fn new(widths: Widths) -> Self {
-        Self { words: SmallVec::new(), rest: 0, filled: 0, widths }
+    fn new(layout: Layout) -> Self {
+        Self { words: SmallVec::new(), rest: 0, filled: 0, layout }
+    }
+
+    /// Leaves out some bits of the first word, for later.
+    fn skip(&mut self, bits: u32) {
+        self.filled = bits;
     }
 
     #[inline(always)]
@@ -126,11 +198,22 @@ impl Writer {
         }
     }
 
-    fn finish(mut self) -> Packed {
+    /// Fills up the word, so that the next section begins with another one. Gives the number of words so far.
+    #[inline(always)]
+    fn end_section(&mut self) -> usize {
         if self.filled > 0 {
             self.words.push(self.rest);
+            (self.rest, self.filled) = (0, 0);
         }
-        self.words.shrink_to_fit();
+        self.words.len()
+    }
+
+    fn finish(mut self, ends: SectionEnds) -> Packed {
+        self.end_section();
+        self.words[0] |= ends.0;
+        if self.words.spilled() {
+            self.words.shrink_to_fit();
+        }
         Packed(self.words)
     }
 }
@@ -148,10 +231,20 @@ struct Reader<'a> {
     rest: u64,
     /// How many they are.
     left: u32,
-    widths: Widths,
+    layout: Layout,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(words: &'a [u64], layout: Layout) -> Self {
+        Self { words: words.iter(), rest: 0, left: 0, layout }
+    }
+
+    /// Leaves out some bits of the first word.
+    fn skip(&mut self, bits: u32) {
+        self.rest = self.words.next().copied().unwrap_or(0) >> bits;
+        self.left = u64::BITS - bits;
+    }
+
     #[inline(always)]
     fn get(&mut self, bits: u32) -> u32 {
         let mut value = self.rest;
@@ -171,14 +264,14 @@ impl Reader<'_> {
 
 /// What both directions have in common: everything is a number of some width.
 trait Bits {
-    fn widths(&self) -> Widths;
+    fn layout(&self) -> Layout;
     fn bits(&mut self, value: &mut u32, bits: u32);
 }
 
 impl Bits for Writer {
     #[inline(always)]
-    fn widths(&self) -> Widths {
-        self.widths
+    fn layout(&self) -> Layout {
+        self.layout
     }
 
     #[inline(always)]
@@ -189,8 +282,8 @@ impl Bits for Writer {
 
 impl Bits for Reader<'_> {
     #[inline(always)]
-    fn widths(&self) -> Widths {
-        self.widths
+    fn layout(&self) -> Layout {
+        self.layout
     }
 
     #[inline(always)]
@@ -202,6 +295,15 @@ impl Bits for Reader<'_> {
 /// The tape of a world.
 struct WorldTape<B>(B);
 
+impl<B: Bits> WorldTape<B> {
+    /// The age of a message.
+    #[inline(always)]
+    fn age(&mut self, value: &mut u8) {
+        let width = self.0.layout().age;
+        self.small(value, width);
+    }
+}
+
 impl<B: Bits> Tape for WorldTape<B> {
     #[inline(always)]
     fn number(&mut self, value: &mut u32, bits: u32) {
@@ -210,13 +312,13 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn time(&mut self, value: &mut Time) {
-        let width = self.0.widths().time;
+        let width = self.0.layout().time;
         self.0.bits(&mut value.0, width);
     }
 
     #[inline(always)]
     fn nodes(&mut self, value: &mut Nodes) {
-        let width = self.0.widths().nodes;
+        let width = self.0.layout().nodes;
         self.small(&mut value.0, width);
     }
 
@@ -227,7 +329,7 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn fence(&mut self, value: &mut Fence) {
-        let Widths { fence, fence_base, .. } = self.0.widths();
+        let Layout { fence, fence_base, .. } = self.0.layout();
         let mut code = if value.0 == 0 { 0 } else { value.0.wrapping_sub(fence_base) };
         self.0.bits(&mut code, fence);
         value.0 = if code == 0 { 0 } else { code + fence_base };
@@ -235,7 +337,7 @@ impl<B: Bits> Tape for WorldTape<B> {
 
     #[inline(always)]
     fn seen(&mut self, value: &mut Seen) {
-        let width = self.0.widths().seen;
+        let width = self.0.layout().seen;
         self.0.bits(&mut value.0, width);
     }
 }
@@ -243,18 +345,70 @@ impl<B: Bits> Tape for WorldTape<B> {
 impl World {
     /// Packs the world. It has to be [canonical](Self::canonicalise).
     pub fn pack(&mut self, setup: &Setup) -> Packed {
-        let mut tape = WorldTape(Writer::new(Widths::of(setup)));
-        self.fold(setup, &mut tape);
-        tape.0.finish()
+        self.pack_parts(setup, Touched::ALL, &Packed::default())
+    }
+
+    /// Packs the world, which was the same as the one that `before` was packed of when [`restore`](Self::restore) was
+    /// called. What has not changed since is taken from there.
+    pub fn pack_after(&mut self, setup: &Setup, before: &Packed) -> Packed {
+        self.pack_parts(setup, self.touched, before)
+    }
+
+    fn pack_parts(&mut self, setup: &Setup, touched: Touched, before: &Packed) -> Packed {
+        let clients = setup.clients.len() as u8;
+        let old = Sections::of(before, clients);
+        let mut tape = WorldTape(Writer::new(self.layout));
+        let mut ends = SectionEnds::default();
+        tape.0.skip(ends_bits(clients));
+        self.fold_rest(setup, &mut tape);
+        ends.push(tape.0.end_section());
+        for index in 0..clients {
+            if touched.has_client(index) {
+                self.fold_client(setup, index, &mut tape);
+            } else {
+                tape.0.words.extend_from_slice(old.client(index));
+            }
+            ends.push(tape.0.end_section());
+        }
+        if touched.has_nodes() {
+            self.fold_nodes(setup, &mut tape);
+        } else {
+            tape.0.words.extend_from_slice(old.nodes());
+        }
+        ends.push(tape.0.end_section());
+        self.fold_messages(setup, &mut tape);
+        tape.0.finish(ends)
     }
 
     /// Becomes the world that was packed. Whatever it was before, it has to be of the same setup.
     pub fn unpack(&mut self, setup: &Setup, packed: &Packed) {
-        let reader = Reader { words: packed.0.iter(), rest: 0, left: 0, widths: Widths::of(setup) };
-        self.fold(setup, &mut WorldTape(reader));
+        self.unpack_over(setup, packed, &Packed::default());
     }
 
-    fn fold(&mut self, setup: &Setup, tape: &mut impl Tape) {
+    /// The same for a world that is the one that `held` was packed of: only what differs is read.
+    pub fn unpack_over(&mut self, setup: &Setup, packed: &Packed, held: &Packed) {
+        let clients = setup.clients.len() as u8;
+        let (new, old) = (Sections::of(packed, clients), Sections::of(held, clients));
+        let layout = self.layout;
+        let tape = |words| WorldTape(Reader::new(words, layout));
+        if new.rest() != old.rest() {
+            let mut tape = tape(new.rest());
+            tape.0.skip(ends_bits(clients));
+            self.fold_rest(setup, &mut tape);
+        }
+        for index in (0..clients).filter(|index| new.client(*index) != old.client(*index)) {
+            self.fold_client(setup, index, &mut tape(new.client(index)));
+        }
+        if new.nodes() != old.nodes() {
+            self.fold_nodes(setup, &mut tape(new.nodes()));
+        }
+        if new.messages() != old.messages() {
+            self.fold_messages(setup, &mut tape(new.messages()));
+        }
+    }
+
+    /// Everything that is not in a section of its own.
+    fn fold_rest(&mut self, setup: &Setup, tape: &mut impl Tape) {
         tape.flag(&mut self.flags.lost_update);
         tape.flag(&mut self.flags.stale_write);
         tape.flag(&mut self.flags.wrong_release);
@@ -263,10 +417,6 @@ impl World {
             tape.small(&mut left, 4);
             self.faults.set(fault, left);
         }
-        for index in 0..setup.clients.len() as u8 {
-            self.fold_client(setup, index, tape);
-        }
-        self.fold_nodes(setup, tape);
         let checked = setup.policy.program.check.takes_tokens();
         for account in &mut self.accounts {
             tape.small(&mut account.grant, RANK_BITS);
@@ -274,7 +424,9 @@ impl World {
                 tape.fence(&mut account.fence);
             }
         }
-        self.fold_messages(setup, tape);
+        self.fold_disks(setup, tape);
+        self.fold_replicas(setup, tape);
+        self.fold_cuts(setup, tape);
     }
 
     fn fold_client(&mut self, setup: &Setup, index: u8, tape: &mut impl Tape) {
@@ -287,6 +439,10 @@ impl World {
             2 => Running::Crashed,
             _ => Running::Yes,
         };
+        match client.running {
+            Running::Paused if setup.longest_pause.is_some() => fold_span(&mut client.pause_left, tape),
+            Running::Yes | Running::Paused | Running::Crashed => client.pause_left = 0,
+        }
         client.worker.fold(&config, tape);
         for (slot, _) in Self::slots(setup, index) {
             tape.small(&mut client.grants[slot.0 as usize], RANK_BITS);
@@ -305,7 +461,9 @@ impl World {
                 fold_span(&mut node.down, tape);
             }
         }
-        self.fold_disks(setup, tape);
+    }
+
+    fn fold_replicas(&mut self, setup: &Setup, tape: &mut impl Tape) {
         self.replicas.resize(self.replicas_left(setup), Replica::default());
         for replica in &mut self.replicas {
             fold_memory(&mut replica.memory, setup, tape);
@@ -313,9 +471,16 @@ impl World {
                 tape.flag(&mut replica.is_newest);
             }
         }
-        if setup.faults.get(Fault::Partition) > 0 {
-            tape.number(&mut self.cut.0, LINK_BITS);
+    }
+
+    fn fold_cuts(&mut self, setup: &Setup, tape: &mut impl Tape) {
+        if setup.faults.get(Fault::Partition) == 0 {
+            return;
         }
+        tape.number(&mut self.cut.0, LINK_BITS);
+        let bounded = if setup.longest_partition.is_some() { self.cut.0.count_ones() } else { 0 };
+        self.cut_left.resize(bounded as usize, 0);
+        self.cut_left.iter_mut().for_each(|left| fold_span(left, tape));
     }
 
     fn fold_disks(&mut self, setup: &Setup, tape: &mut impl Tape) {
@@ -331,7 +496,7 @@ impl World {
         }
     }
 
-    fn fold_messages(&mut self, setup: &Setup, tape: &mut impl Tape) {
+    fn fold_messages<B: Bits>(&mut self, setup: &Setup, tape: &mut WorldTape<B>) {
         let mut count = self.messages.len() as u32;
         tape.number(&mut count, COUNT_BITS);
         let blank = Message {
@@ -398,12 +563,11 @@ fn fold_entry(entry: &mut Entry, counts: bool, tape: &mut impl Tape) {
     }
 }
 
-fn fold_message(message: &mut Message, setup: &Setup, tape: &mut impl Tape) {
+fn fold_message<B: Bits>(message: &mut Message, setup: &Setup, tape: &mut WorldTape<B>) {
     let mut head = pack_head(message);
     tape.number(&mut head, HEAD_BITS);
     unpack_head(head, message);
-    let age_bits = u32::BITS - setup.latency_greatest.0.leading_zeros();
-    tape.small(&mut message.age, age_bits);
+    tape.age(&mut message.age);
     if has_copies(setup) {
         fold_sent(&mut message.sent, tape);
     }
@@ -589,4 +753,5 @@ fn blank_command(tag: u8) -> Command {
     }
 }
 
+const _: () = assert!(ends_bits(MAX_CLIENTS as u8) < u64::BITS, "the ends of the sections lie in the first word");
 const _: () = assert!(protocol::MAX_NODES <= STORE as usize, "a node must not be taken for the resource");

@@ -28,7 +28,7 @@ impl World {
     /// An entry that nobody is left to release: its node, and the lock. Crashed clients are excused.
     pub fn stray(&self) -> Option<(u8, u8)> {
         for (node, state) in (0..).zip(&self.nodes) {
-            for (resource, entry) in (0..).zip(&state.memory.entries) {
+            for (resource, entry) in (0..).zip(&state.memory.entries[..self.accounts.len()]) {
                 let Some(entry) = entry.filter(Entry::is_live) else { continue };
                 let by = entry.by;
                 let current = self.current(by.client, by.slot).is_some_and(|c| c.is(by));

@@ -168,6 +168,12 @@ pub struct Setup {
     pub expiry: Expiry,
     /// By how much the wall clock of each client is ahead of that of the client before.
     pub offset: Ticks,
+    /// For how many ticks a pause lasts at most; none: until somebody ends it.
+    pub longest_pause: Option<Ticks>,
+    /// For how many ticks a delayed message stays under way beyond its bound at most; none: until it arrives.
+    pub longest_delay: Option<Ticks>,
+    /// For how many ticks a link is cut at most; none: until somebody heals it.
+    pub longest_partition: Option<Ticks>,
     /// Whether a crashed client starts again, without memory.
     pub rejoin: bool,
     /// Which fencing tokens the resource accepts.

@@ -37,12 +37,10 @@ impl World {
             Action::Wake(client) => self.step_client(setup, client, Input::Wake, observer),
             Action::Deliver(lane, at) => self.deliver(setup, lane, at, observer),
             Action::Tick => self.tick(setup, None, observer),
-            Action::Resume(client) | Action::Rejoin(client) => {
-                self.clients[client as usize].running = Running::Yes;
-            }
-            Action::Heal(link) => self.cut.remove(link),
+            Action::Resume(client) | Action::Rejoin(client) => self.resume(client),
+            Action::Heal(link) => self.heal(link),
             Action::Replicate(replica) => self.replicate(setup, replica),
-            Action::Pause(client) => self.clients[client as usize].running = Running::Paused,
+            Action::Pause(client) => self.pause(setup, client),
             Action::Delay(lane, at) => self.delay(setup, lane, at, observer),
             Action::Drop(lane, at) => {
                 let lost = self.take(lane, at);
@@ -64,10 +62,16 @@ impl World {
             }
             Action::Gain(process) => self.gain(setup, process, observer),
             Action::Lag(process) => self.tick(setup, Some(process), observer),
-            Action::Cut(link) => self.cut.insert(link),
+            Action::Cut(link) => self.cut_off(setup, link),
             Action::Failover(replica) => self.fail_over(setup, replica, observer),
-            Action::Evict(node, key) => self.nodes[node as usize].memory.entries[key.0 as usize] = None,
-            Action::EvictCounter(node, key) => self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0),
+            Action::Evict(node, key) => {
+                self.touched.nodes();
+                self.nodes[node as usize].memory.entries[key.0 as usize] = None;
+            }
+            Action::EvictCounter(node, key) => {
+                self.touched.nodes();
+                self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0);
+            }
             Action::Cancel(client) => self.step_client(setup, client, Input::Cancel, observer),
             Action::CancelUnsent(client) => self.cancel_unsent(setup, client, observer),
         }
@@ -89,7 +93,10 @@ impl World {
     fn gain(&mut self, setup: &Setup, process: Process, observer: &mut impl Observer) {
         let believers = self.believers(setup);
         match process {
-            Process::Client(client) => self.clients[client as usize].worker.rebase(Ticks(1)),
+            Process::Client(client) => {
+                self.touched.client(client);
+                self.clients[client as usize].worker.rebase(Ticks(1));
+            }
             Process::Node(node) => {
                 self.advance(setup, node, 1, |resource, by| observer.event(Event::Expired { node, resource, by }));
             }
@@ -134,8 +141,11 @@ impl World {
     }
 
     fn crash(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
+        self.touched.client(client);
+        self.touched.nodes();
         let state = &mut self.clients[client as usize];
         state.running = Running::Crashed;
+        state.pause_left = 0;
         state.worker.crash();
         state.grants = Default::default();
         for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
@@ -163,6 +173,7 @@ impl World {
     }
 
     fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
+        self.touched.nodes();
         let node = &mut self.nodes[index as usize];
         match setup.persistence {
             Persistence::Nothing => *node = Node::default(),
@@ -187,6 +198,7 @@ impl World {
 
     /// A replica takes the place of the master, and those that are left copy all that it has.
     fn fail_over(&mut self, setup: &Setup, replica: u8, observer: &mut impl Observer) {
+        self.touched.nodes();
         let Replica { memory, .. } = self.replicas.remove(replica as usize);
         self.nodes[0] = Node { memory, ..Node::default() };
         if let Some(saved) = self.saved.first_mut() {
@@ -267,6 +279,7 @@ impl World {
                 }
                 let lease = setup.lease_of(client);
                 let request = Request { resource, verb, mint, by, lease };
+                self.touched.nodes();
                 let node = &mut self.nodes[index as usize];
                 let served = node.memory.serve(&setup.policy, request);
                 if verb == Verb::Subscribe {
@@ -344,6 +357,7 @@ impl World {
         }
         let locks = *self.clients[client as usize].worker.locks();
         for resource in (0..setup.resources).map(Resource) {
+            self.touched.nodes();
             let wanted = Self::slots(setup, client).any(|(slot, name)| name == resource && locks.wants(slot));
             if !wanted {
                 self.nodes.iter_mut().for_each(|node| node.subscribers[resource.0 as usize] &= !(1 << client));
@@ -366,6 +380,7 @@ impl World {
         if self.nodes.iter().filter(stands).count() != setup.policy.quorum as usize {
             return;
         }
+        self.touched.client(client);
         self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
         observer.event(Event::Granted { to: by, resource });
     }
@@ -375,6 +390,7 @@ impl World {
         if setup.policy.quorum_of == QuorumOf::All || setup.policy.acquire == Acquire::Unlocked {
             return;
         }
+        self.touched.client(client);
         for (slot, _) in Self::slots(setup, client) {
             if self.clients[client as usize].grants[slot.0 as usize] == 0 {
                 self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
@@ -397,6 +413,7 @@ impl World {
             if works_on(index) == account
                 && let Some(seen) = client.worker.seen_mut()
             {
+                self.touched.client(index as u8);
                 *seen = OUTDATED;
             }
         }
@@ -438,6 +455,7 @@ impl World {
 
     /// Steps a client's core and carries out its effects.
     fn step_client(&mut self, setup: &Setup, client: u8, input: Input, observer: &mut impl Observer) {
+        self.touched.client(client);
         let config = Self::config(setup, client);
         let before = self.clients[client as usize];
         let mut effects = Effects::default();

@@ -7,9 +7,11 @@ use smallvec::SmallVec;
 
 use crate::action::Process;
 use crate::message::{Body, Direction, Lane, Links, Message, Sent};
+use crate::pack::Layout;
 use crate::server::{Acquisition, Memory, Node, Replica};
 use crate::setup::{Budget, Fault, MAX_CLIENTS, Network, Persistence, Promote, Setup};
 use crate::store::Account;
+use crate::touched::Touched;
 
 /// Whether a client runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +32,8 @@ pub struct Client {
     pub worker: Worker,
     /// Whether it runs.
     pub running: Running,
+    /// For how many ticks more it can stay paused; zero where nothing depends on it.
+    pub pause_left: u8,
     /// The number of the grant of each slot's acquisition; zero: none. No client sees this.
     pub grants: [u8; MAX_SLOTS],
 }
@@ -64,12 +68,18 @@ pub struct World {
     pub messages: SmallVec<[Message; 8]>,
     /// The links that are cut.
     pub cut: Links,
+    /// For how many ticks more each of them can stay cut. Empty where nothing depends on it.
+    pub cut_left: SmallVec<[u8; 4]>,
     /// The faults that are left.
     pub faults: Budget,
     /// What was wrong with the last step.
     pub flags: Flags,
     /// The name of the next message. Not part of a state.
     pub next_tag: u32,
+    /// What has changed since the world was the same as another one. Not part of a state.
+    pub(crate) touched: Touched,
+    /// How worlds of this setup are packed.
+    pub(crate) layout: Layout,
 }
 
 /// How many fencing tokens were minted before the world began: more than a search mints within one, so that a counter
@@ -90,6 +100,8 @@ impl Clone for World {
             replicas: self.replicas.clone(),
             accounts: SmallVec::from_slice(&self.accounts),
             messages: SmallVec::from_slice(&self.messages),
+            cut_left: SmallVec::from_slice(&self.cut_left),
+            touched: Touched::default(),
             ..*self
         }
     }
@@ -98,7 +110,7 @@ impl Clone for World {
 impl World {
     /// The world before its first step.
     pub fn new(setup: &Setup) -> Self {
-        let mut world = Self { faults: setup.faults, ..Self::default() };
+        let mut world = Self { faults: setup.faults, layout: Layout::of(setup), ..Self::default() };
         for locks in &setup.clients {
             let config = Config { policy: &setup.policy, locks, wall: WALL };
             world.clients.push(Client { worker: Worker::new(&config), ..Client::default() });
@@ -189,6 +201,7 @@ impl World {
         if used.iter().flatten().all(Ranks::are_dense) {
             return;
         }
+        self.touched = Touched::ALL;
         self.each_token(|client, slot, token| *token = used[client as usize][slot.0 as usize].rank(*token));
         for (client, used) in (0..self.clients.len() as u8).zip(&used) {
             for (slot, _) in Self::slots(setup, client) {
@@ -201,7 +214,8 @@ impl World {
 
     /// Visits the number of every acquisition that is named by an entry or a message.
     fn each_token(&mut self, mut visit: impl FnMut(u8, Slot, &mut u32)) {
-        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
+        let resources = self.accounts.len();
+        for entry in self.memories().flat_map(|m| &mut m.entries[..resources]).flatten() {
             visit(entry.by.client, entry.by.slot, &mut entry.by.token.0);
         }
         for message in &mut self.messages {
@@ -266,6 +280,7 @@ impl World {
             used.note(0);
             self.each_fence(setup, resource, |fence| used.note(fence.0));
             if !used.are_dense() {
+                self.touched = Touched::ALL;
                 self.each_fence(setup, resource, |fence| fence.0 = used.rank(fence.0));
             }
         }
@@ -273,6 +288,7 @@ impl World {
 
     /// Ranks the readings of wall clocks that lie so far back that no clock can read them again.
     fn rank_readings(&mut self, setup: &Setup, resource: Resource) {
+        self.touched = Touched::ALL;
         let is_past = |fence: &Fence| fence.0 != 0 && *fence < WALL;
         let mut past = SmallVec::<[Fence; 16]>::new();
         self.each_fence(setup, resource, |fence| past.extend(Some(*fence).filter(is_past)));
@@ -295,6 +311,7 @@ impl World {
         let mut taken = false;
         self.each_fence(setup, resource, |fence| taken |= fence.0 == next);
         if taken {
+            self.touched = Touched::ALL;
             self.each_fence(setup, resource, |fence| fence.0 += u32::from(fence.0 >= next));
         }
     }
@@ -335,6 +352,7 @@ impl World {
         if used.are_dense() {
             return;
         }
+        self.touched.clients();
         let rerank = |grant: &mut u8| *grant = used.rank((*grant).into()) as u8;
         self.accounts.iter_mut().for_each(|account| rerank(&mut account.grant));
         self.clients.iter_mut().flat_map(|client| &mut client.grants).for_each(rerank);
@@ -364,6 +382,7 @@ impl World {
         lags: Option<Process>,
         mut expired: impl FnMut(u8, Resource, Acquisition),
     ) {
+        self.touched = Touched::ALL;
         for (index, client) in (0..).zip(&mut self.clients) {
             if lags != Some(Process::Client(index)) {
                 client.worker.rebase(Ticks(1));
@@ -379,7 +398,7 @@ impl World {
             replica.memory.pass_time(1, setup.policy.keeps_expiry_in_value(), |_, _| {});
         }
         for message in &mut self.messages {
-            message.age = (message.age + 1).min(setup.latency_greatest.0 as u8);
+            message.age = (message.age + 1).min(setup.oldest(message) as u8);
             if let Body::Reply(Reply::Entry { left: Some(left), .. }) = &mut message.body {
                 left.0 = left.0.saturating_sub(1);
             }
@@ -389,6 +408,7 @@ impl World {
                 self.each_fence(setup, resource, |fence| fence.0 = fence.0.saturating_sub(1));
             }
         }
+        self.shorten_faults();
         self.sort_lanes(setup);
         self.sync(setup);
     }
@@ -396,6 +416,7 @@ impl World {
     /// Moves the clock of one server forward. What it has on disk says when it expires, so it does so as well.
     pub(crate) fn advance(&mut self, setup: &Setup, node: u8, ticks: u8, expired: impl FnMut(Resource, Acquisition)) {
         let stays = setup.policy.keeps_expiry_in_value();
+        self.touched.nodes();
         self.nodes[node as usize].memory.pass_time(ticks, stays, expired);
         if let Some(saved) = self.saved.get_mut(node as usize) {
             saved.pass_time(ticks, stays, |_, _| {});
@@ -404,6 +425,7 @@ impl World {
 
     /// Moves it back.
     pub(crate) fn turn_back(&mut self, node: u8, ticks: u8) {
+        self.touched.nodes();
         self.nodes[node as usize].memory.turn_back(ticks);
         if let Some(saved) = self.saved.get_mut(node as usize) {
             saved.turn_back(ticks);

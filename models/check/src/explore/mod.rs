@@ -40,7 +40,12 @@ pub const GOALS: usize = u8::BITS as usize;
 
 /// A model that lists the successors of a state and says what holds there.
 pub trait Expand: Model {
+    /// What expansions keep at hand from one to the next, each thread its own.
+    type Scratch: Default + Send;
+
     /// Gives every successor of `state` to `sink`, by increasing [`Successor::action`]: the documented order of actions.
+    /// With it goes a function that says what holds there ([`label`](Self::label)); it is asked for new states only, and
+    /// may know more than the state.
     ///
     /// States outside the boundary of the model are not successors. A model that can build all of them at once should
     /// do so; the default takes [`Model::actions`] and [`Model::next_state`], and every step as free and uneventful.
@@ -48,7 +53,7 @@ pub trait Expand: Model {
     /// # Panics
     ///
     /// The default panics if a state has more than 65,535 actions.
-    fn expand(&self, state: &Self::State, sink: &mut impl FnMut(Successor<Self::State>)) {
+    fn expand(&self, state: &Self::State, _: &mut Self::Scratch, sink: &mut impl Sink<Self::State>) {
         let mut actions = Vec::new();
         self.actions(state, &mut actions);
         assert!(actions.len() <= usize::from(u16::MAX), "a state has {} actions, more than 65,535", actions.len());
@@ -57,8 +62,7 @@ pub trait Expand: Model {
                 continue;
             };
             if self.within_boundary(&state) {
-                let label = self.label(&state);
-                sink(Successor { action, state, label, free: true, events: 0 });
+                sink(Successor { action, state, free: true, events: 0 }, &|state| self.label(state));
             }
         }
     }
@@ -67,6 +71,11 @@ pub trait Expand: Model {
     fn label(&self, state: &Self::State) -> Label;
 }
 
+/// Takes successors, each with a function that says what holds there.
+pub trait Sink<S>: FnMut(Successor<S>, &dyn Fn(&S) -> Label) {}
+
+impl<S, F: FnMut(Successor<S>, &dyn Fn(&S) -> Label)> Sink<S> for F {}
+
 /// One step from a state.
 #[derive(Clone, Debug)]
 pub struct Successor<S> {
@@ -74,8 +83,6 @@ pub struct Successor<S> {
     pub action: u16,
     /// Where the step leads.
     pub state: S,
-    /// What holds there: [`Expand::label`] of the state, which is cheaper to say while it is built.
-    pub label: Label,
     /// Whether a way to a goal may use this step: `false` for a fault.
     pub free: bool,
     /// What the step witnesses, a bit each.
@@ -145,6 +152,8 @@ pub struct Progress {
     pub generated: u64,
     /// States that are not expanded yet.
     pub queue: u64,
+    /// Bit `i` is set if a numbered state violates property `i`.
+    pub violated: u32,
     /// What is occupied now, counted as for [`Exploration::bytes`].
     pub bytes: u64,
 }
@@ -277,10 +286,11 @@ pub struct Walk<S> {
 pub fn states_along<M: Expand>(model: &M, path: &Path) -> Option<Walk<M::State>> {
     let start = model.init_states().into_iter().nth(path.start)?;
     let mut steps: Vec<Successor<M::State>> = Vec::with_capacity(path.actions.len());
+    let mut scratch = M::Scratch::default();
     for &action in &path.actions {
         let from = steps.last().map_or(&start, |step| &step.state);
         let mut taken = None;
-        model.expand(from, &mut |successor| {
+        model.expand(from, &mut scratch, &mut |successor: Successor<M::State>, _: &dyn Fn(&M::State) -> Label| {
             if successor.action == action {
                 taken = Some(successor);
             }

@@ -12,7 +12,7 @@ use super::frontier::Frontier;
 use super::graph::Graph;
 use super::table::Table;
 use super::worker::{Found, LOOK_UPS, Output, Worker};
-use super::{End, Expand, Exploration, GOALS, Label, Monitor, Options, PROPERTIES, Progress, StateId};
+use super::{End, Expand, Exploration, GOALS, Label, Monitor, Options, PROPERTIES, Progress, StateId, Successor};
 
 /// One thread numbers the states: more than this would only wait for it.
 const MOST_THREADS: usize = 64;
@@ -73,9 +73,9 @@ struct Search<'a, M: Expand> {
 }
 
 /// The threads' own memory, and where they put what they find: one place for each chunk of a block.
-struct Team<S> {
-    workers: Vec<Worker<S>>,
-    outputs: Vec<Output<S>>,
+struct Team<M: Expand> {
+    workers: Vec<Worker<M>>,
+    outputs: Vec<Output<M::State>>,
 }
 
 impl<'a, M> Search<'a, M>
@@ -110,7 +110,7 @@ where
         }
     }
 
-    fn levels(&mut self, team: &mut Team<M::State>, monitor: &mut impl Monitor) -> ControlFlow<End> {
+    fn levels(&mut self, team: &mut Team<M>, monitor: &mut impl Monitor) -> ControlFlow<End> {
         self.start()?;
         let mut first = 0;
         for depth in 0.. {
@@ -162,7 +162,7 @@ where
         first: u32,
         block: &Vec<M::State>,
         ahead: &[Vec<M::State>],
-        team: &Team<M::State>,
+        team: &Team<M>,
         monitor: &mut impl Monitor,
     ) -> ControlFlow<End> {
         let states = block.capacity() + ahead.iter().map(Vec::capacity).sum::<usize>();
@@ -173,6 +173,7 @@ where
             unique: self.unique.into(),
             generated: self.generated,
             queue: (self.unique - first).into(),
+            violated: (0..).zip(&self.violations).fold(0, |bits, (bit, seen)| bits | u32::from(seen.is_some()) << bit),
             bytes,
         };
         match monitor.progress(&progress) {
@@ -188,7 +189,7 @@ where
         first: u32,
         depth: u32,
         is_last: bool,
-        team: &mut Team<M::State>,
+        team: &mut Team<M>,
     ) -> ControlFlow<End> {
         let Team { workers, outputs } = team;
         let size = self.grain.chunk;
@@ -217,13 +218,13 @@ where
         &self,
         block: &[M::State],
         first: u32,
-        workers: &mut [Worker<M::State>],
+        workers: &mut [Worker<M>],
         outputs: &mut [Output<M::State>],
     ) {
         let size = self.grain.chunk;
         let chunks = block.chunks(size).zip((first..).step_by(size));
         let jobs = Mutex::new(chunks.zip(outputs));
-        let work = |worker: &mut Worker<M::State>| {
+        let work = |worker: &mut Worker<M>| {
             loop {
                 let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some(((chunk, first), output)) = job else {
@@ -315,13 +316,15 @@ where
     /// Counts the steps of a chunk up to the one that found no room: which others were expanded along with it depends on
     /// the number of threads.
     fn recount(&mut self, chunk: &[M::State], first: u32, last: &Found) {
+        let mut scratch = M::Scratch::default();
         for (number, state) in (first..=last.parent).zip(chunk) {
-            self.model.expand(state, &mut |successor| {
+            let mut count = |successor: Successor<M::State>, _: &dyn Fn(&M::State) -> Label| {
                 if number < last.parent || successor.action <= last.action {
                     self.generated += 1;
                     self.events |= successor.events;
                 }
-            });
+            };
+            self.model.expand(state, &mut scratch, &mut count);
         }
     }
 
@@ -363,7 +366,10 @@ where
     }
 }
 
-impl<S: Hash> Team<S> {
+impl<M: Expand> Team<M>
+where
+    M::State: Hash,
+{
     fn new(options: &Options) -> Self {
         let threads = if cfg!(feature = "threads") { options.threads.get() } else { 1 };
         Self {

@@ -96,10 +96,12 @@ impl Model for Graph {
 }
 
 impl Expand for Graph {
-    fn expand(&self, &state: &u8, sink: &mut impl FnMut(Successor<u8>)) {
+    type Scratch = ();
+
+    fn expand(&self, &state: &u8, (): &mut (), sink: &mut impl Sink<u8>) {
         for (action, edge) in (0..).zip(&self.nodes[usize::from(state)].edges) {
             if let Some(state) = edge.to {
-                sink(Successor { action, state, label: self.label(&state), free: edge.free, events: edge.events });
+                sink(Successor { action, state, free: edge.free, events: edge.events }, &|state| self.label(state));
             }
         }
     }

@@ -25,11 +25,12 @@ pub(super) struct Output<S> {
 }
 
 /// What a thread keeps from chunk to chunk. It takes chunks in their order only.
-pub(super) struct Worker<S> {
+pub(super) struct Worker<M: Expand> {
+    scratch: M::Scratch,
     recent: Recent,
     /// Successors that wait for their look-up, and the states of those that are not known to be old.
     waiting: Vec<Waiting>,
-    states: Vec<S>,
+    states: Vec<M::State>,
 }
 
 pub(super) struct Found {
@@ -81,39 +82,44 @@ impl<S> Output<S> {
     }
 }
 
-impl<S> Worker<S> {
+impl<M: Expand> Worker<M> {
     pub(super) fn bytes(&self) -> u64 {
-        (self.states.capacity() * size_of::<S>()
+        (self.states.capacity() * size_of::<M::State>()
             + self.waiting.capacity() * size_of::<Waiting>()
             + size_of_val(&*self.recent.fingerprints)
             + size_of_val(&self.recent.numbers[..])) as u64
     }
 }
 
-impl<S: Hash> Worker<S> {
+impl<M: Expand> Worker<M>
+where
+    M::State: Hash,
+{
     pub(super) fn new(numbered: bool) -> Self {
-        Self { recent: Recent::new(numbered), waiting: Vec::new(), states: Vec::new() }
+        Self { scratch: M::Scratch::default(), recent: Recent::new(numbered), waiting: Vec::new(), states: Vec::new() }
     }
 
     /// Lists the successors of a chunk of states and keeps those that are not in the table.
-    pub(super) fn expand<M: Expand<State = S>>(
+    pub(super) fn expand(
         &mut self,
         model: &M,
         table: &Table,
-        chunk: &[S],
+        chunk: &[M::State],
         first: u32,
-        output: &mut Output<S>,
+        output: &mut Output<M::State>,
     ) {
         output.clear();
         let keeps_steps = table.is_numbered();
         output.degrees.resize(if keeps_steps { chunk.len() } else { 0 }, 0);
         for (parent, state) in (first..).zip(chunk) {
-            model.expand(state, &mut |successor: Successor<S>| {
+            let mut take = |successor: Successor<M::State>, label: &dyn Fn(&M::State) -> Label| {
                 output.generated += 1;
                 output.events |= successor.events;
                 let fingerprint = fingerprint(&successor.state);
                 let known = self.recent.get(fingerprint);
+                let mut holds = Label::default();
                 if known.is_none() {
+                    holds = label(&successor.state);
                     self.states.push(successor.state);
                 } else if !keeps_steps {
                     return;
@@ -126,11 +132,12 @@ impl<S: Hash> Worker<S> {
                     fingerprint,
                     parent,
                     action: successor.action,
-                    label: successor.label,
+                    label: holds,
                     free: successor.free,
                     known,
                 });
-            });
+            };
+            model.expand(state, &mut self.scratch, &mut take);
             if self.waiting.len() >= LOOK_UPS {
                 self.look_up(table, first, output);
             }
@@ -138,7 +145,7 @@ impl<S: Hash> Worker<S> {
         self.look_up(table, first, output);
     }
 
-    fn look_up(&mut self, table: &Table, first: u32, output: &mut Output<S>) {
+    fn look_up(&mut self, table: &Table, first: u32, output: &mut Output<M::State>) {
         let unknown = self.waiting.iter().filter(|waiting| waiting.known.is_none());
         black_box(unknown.fold(0, |all, waiting| all ^ table.touch(waiting.fingerprint)));
         let mut states = self.states.drain(..);

@@ -6,6 +6,7 @@
 mod changes;
 mod dates;
 mod ledger;
+mod missing;
 mod sentence;
 mod why;
 mod words;
@@ -24,49 +25,65 @@ use ledger::Ledger;
 use sentence::{hops, sentence};
 use words::Words;
 
-/// The trace of a path as the explorer gives it: the index of each action among those that were possible.
+/// The trace of a path as the explorer gives it.
 pub(crate) fn narrate(scenario: &Scenario, model: &LockModel, property: Property, path: &Path) -> Trace {
-    let mut world = World::new(model.setup());
-    let mut actions = Vec::new();
-    for index in &path.actions {
-        let mut possible = Vec::new();
-        world.actions(model.setup(), &mut possible);
-        let action = possible[usize::from(*index)];
-        world.apply(model.setup(), action, &mut Events::default());
-        actions.push(action);
-    }
-    narrate_actions(scenario, model, property, &actions)
+    narrate_actions(scenario, model, property, &model.actions_along(path))
 }
 
 /// The trace of a path given by its actions.
 pub(crate) fn narrate_actions(scenario: &Scenario, model: &LockModel, property: Property, actions: &[Action]) -> Trace {
-    let words = Words::new(scenario, model.setup());
-    let mut telling = Telling::new(model, words);
+    let mut telling = Telling::new(model, Words::new(scenario, model.setup()));
     let steps = (1..).zip(actions).map(|(n, action)| telling.step(n, *action)).collect();
     let (why, culprits) = why::why(&telling, property);
-    let mut trace = Trace {
+    let mut trace = Trace { steps, why, culprits, ..blank(scenario, &telling, property, actions) };
+    trace::cone::mark(&mut trace);
+    trace
+}
+
+/// The trace of actions that were possible in another world, as far as they are in this one, and why no further. It ends
+/// in no violation that anybody knows of, so every step matters and nothing says why.
+pub(crate) fn follow(
+    scenario: &Scenario,
+    model: &LockModel,
+    property: Property,
+    actions: &[Action],
+) -> (Trace, Option<String>) {
+    let mut telling = Telling::new(model, Words::new(scenario, model.setup()));
+    let (mut steps, mut ends) = (Vec::new(), None);
+    for (n, action) in (1..).zip(actions) {
+        let mut possible = Vec::new();
+        telling.world.actions(model.setup(), &mut possible);
+        if !possible.contains(action) {
+            ends = Some(telling.missing(*action));
+            break;
+        }
+        steps.push(telling.step(n, *action));
+    }
+    let trace = blank(scenario, &telling, property, &actions[..steps.len()]);
+    (Trace { steps, ..trace }, ends)
+}
+
+/// A trace without steps.
+fn blank(scenario: &Scenario, telling: &Telling<'_>, property: Property, actions: &[Action]) -> Trace {
+    let budget =
+        |fault: world::Fault| FaultBudget { fault: fault.name().to_owned(), budget: scenario.faults.get(fault).into() };
+    Trace {
         schema: trace::SCHEMA,
         id: format!("{:012x}", fingerprint(&(scenario.hash(), property, actions)).get() >> 16),
         scenario: ScenarioRef {
             id: scenario.id.clone(),
             title: scenario.full_title(),
             hash: scenario.hash_text(),
-            faults: scenario
-                .faults
-                .kinds()
-                .map(|fault| FaultBudget { fault: fault.name().to_owned(), budget: scenario.faults.get(fault).into() })
-                .collect(),
+            faults: scenario.faults.kinds().map(budget).collect(),
         },
         property: PropertyRef { name: property.name().to_owned(), says: property.says().to_owned() },
-        grain: grain(model).to_owned(),
+        grain: grain(telling.model).to_owned(),
         command: command(scenario, property),
-        actors: telling.words.actors(model.setup()),
-        steps,
-        why,
-        culprits,
-    };
-    trace::cone::mark(&mut trace);
-    trace
+        actors: telling.words.actors(telling.model.setup()),
+        steps: Vec::new(),
+        why: Vec::new(),
+        culprits: Vec::new(),
+    }
 }
 
 fn grain(model: &LockModel) -> &'static str {

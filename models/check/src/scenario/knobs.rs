@@ -53,6 +53,17 @@ impl Section {
     }
 }
 
+/// Who can turn a knob, and so whether another value of it makes another lock or another world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hand {
+    /// Whoever writes the lock, or what it protects.
+    Author,
+    /// Whoever runs the lock servers and the connections to them.
+    Operator,
+    /// Nobody: it says what the lock has to bear, or how that is searched.
+    Nobody,
+}
+
 /// A knob: everything that is known of one key.
 #[derive(Debug)]
 pub struct Knob {
@@ -64,11 +75,14 @@ pub struct Knob {
     pub form: Form,
     /// Whether its default follows from other knobs.
     pub is_derived: bool,
+    /// Who can turn it.
+    pub hand: Hand,
     says: &'static str,
     get: fn(&Settings, &Form) -> String,
     stated: fn(&Settings, &Form) -> Option<String>,
     default: fn(&Settings, &Form) -> String,
     set: fn(&mut Settings, &Given, &Form) -> bool,
+    copy: fn(&mut Settings, &Settings),
 }
 
 impl Knob {
@@ -111,17 +125,23 @@ impl Knob {
         (self.set)(settings, given, &self.form)
     }
 
+    /// Gives the one the value of the other, stated or not.
+    pub(super) fn copy(&self, to: &mut Settings, from: &Settings) {
+        (self.copy)(to, from);
+    }
+
     /// Whether the stated value is of the knob's form, as one that code has put there may not be.
     pub(super) fn fits(&self, settings: &Settings) -> bool {
         self.stated(settings).is_none_or(|text| self.set(&mut settings.clone(), &Given::from_text(&text)))
     }
 }
 
-/// Defines [`Settings`] and [`KNOBS`]. A knob that is `unless stated f` has an optional field and the default `f`.
+/// Defines [`Settings`] and [`KNOBS`]. A knob that is `unless stated f` has an optional field and the default `f`. The
+/// knobs of a section are all turned by the same hand, but those that say another one.
 macro_rules! knobs {
-    ($($section:ident { $(
+    ($($section:ident by $hand:ident { $(
         $(#[doc = $says:literal])+
-        $key:ident: $ty:ty = $default:expr, $form:expr $(, unless stated $derived:path)?;
+        $key:ident: $ty:ty = $default:expr, $form:expr $(, unless stated $derived:path)? $(, by $own:ident)?;
     )+ })+) => {
         /// The value of every knob, as a file says it. None is a default that follows from other knobs, or no limit.
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,6 +162,7 @@ macro_rules! knobs {
             section: Section::$section,
             form: $form,
             is_derived: knobs!(@is_derived $($derived)?),
+            hand: knobs!(@hand $hand $($own)?),
             says: concat!($($says),+),
             get: |settings, form| knobs!(@get settings, form, $key $(, $derived)?),
             stated: |settings, form| knobs!(@stated settings, form, $key, $ty, $default $(, $derived)?),
@@ -153,7 +174,14 @@ macro_rules! knobs {
                 }
                 None => false,
             },
+            copy: |to, from| to.$key.clone_from(&from.$key),
         },)+)+];
+    };
+    (@hand $hand:ident) => {
+        Hand::$hand
+    };
+    (@hand $hand:ident $own:ident) => {
+        Hand::$own
     };
     (@is_derived) => {
         false
@@ -187,7 +215,7 @@ macro_rules! knobs {
 }
 
 knobs! {
-    Lock {
+    Lock by Author {
         /// How a client asks a lock server for the lock.
         acquire: Acquire = Acquire::SetNxPx, Form::Words(Acquire::WORDS);
         /// What a client writes into the entry to know its own again.
@@ -261,7 +289,7 @@ knobs! {
         /// What a cancelled operation leaves behind.
         on_cancel: OnCancel = OnCancel::CleansUp, Form::Words(OnCancel::WORDS);
     }
-    Work {
+    Work by Nobody {
         /// How long a client computes between the read and each write.
         work: Ticks = Ticks(1), Form::ticks(0);
         /// How many writes one update makes, all under the same acquisition.
@@ -269,45 +297,51 @@ knobs! {
         /// How many updates each client makes, each under an acquisition of its own.
         updates: u8 = 1, Form::count("updates", MAX_UPDATES);
     }
-    Resource {
+    Resource by Author {
         /// What the resource checks before it accepts a write.
         check: TokenCheck = TokenCheck::Nothing, Form::Words(TokenCheck::WORDS);
         /// Which fencing tokens the resource accepts.
         compare: Compare = Compare::GreaterOrEqual, Form::Words(Compare::WORDS);
     }
-    World {
+    World by Nobody {
         /// How many clients there are.
         /// If it is not stated: as many as `resources` has lists, or two.
         clients: Option<u8> = None, Form::count("clients", MAX_CLIENTS as u32), unless stated Settings::clients;
         /// How many lock servers there are.
-        nodes: u8 = 1, Form::count("nodes", MAX_NODES as u32);
+        nodes: u8 = 1, Form::count("nodes", MAX_NODES as u32), by Operator;
         /// The locks of each client, in the order of its own list.
         /// If it is not stated: the one lock "lock" for everybody.
         resources: Option<Resources> = None, Form::Resources, unless stated Settings::resources;
         /// The least and the greatest number of ticks that a message is under way.
         latency: Latency = Latency { least: Ticks(0), greatest: Ticks(0) }, Form::Latency;
         /// In which order the messages of one connection and direction arrive.
-        network: Network = Network::Fifo, Form::Words(Network::WORDS);
+        network: Network = Network::Fifo, Form::Words(Network::WORDS), by Operator;
         /// What a lock server remembers over a restart.
-        persistence: Persistence = Persistence::Nothing, Form::Words(Persistence::WORDS);
+        persistence: Persistence = Persistence::Nothing, Form::Words(Persistence::WORDS), by Operator;
         /// How often a server writes its memory to disk, with `persistence` \"every-second\".
-        fsync_every: Ticks = Ticks(1), Form::ticks(1);
+        fsync_every: Ticks = Ticks(1), Form::ticks(1), by Operator;
         /// How long a restarted server is down.
-        restart_delay: Ticks = Ticks(0), Form::ticks(0);
+        restart_delay: Ticks = Ticks(0), Form::ticks(0), by Operator;
         /// How many replicas the lock server has. They copy it when they come to it.
-        replicas: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        replicas: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS), by Operator;
         /// By how many replicas a grant or a renewal has to be acknowledged before it counts (`WAIT`).
-        acknowledged: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS);
+        acknowledged: u8 = 0, Form::number("replicas", 0, MAX_REPLICAS), by Author;
         /// Which replica takes the place of a master that is lost.
-        promote: Promote = Promote::Any, Form::Words(Promote::WORDS);
+        promote: Promote = Promote::Any, Form::Words(Promote::WORDS), by Operator;
         /// By how many ticks a wall clock jumps, forward or back.
         /// If it is not stated: by the ttl, or by one tick without a ttl.
         jump: Option<Ticks> = None, Form::ticks(1), unless stated Settings::jump;
         /// By which clock the entries of a lock server expire.
-        expiry: Expiry = Expiry::Wall, Form::Words(Expiry::WORDS);
+        expiry: Expiry = Expiry::Wall, Form::Words(Expiry::WORDS), by Operator;
         /// By how many ticks the wall clock of each client is ahead of that of the client before.
         /// Only locks that keep times of day notice.
         offset: Ticks = Ticks(0), Form::ticks(0);
+        /// For how many ticks a pause lasts at most. A pause of the same client again is another one.
+        longest_pause: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until somebody ends it, if ever.");
+        /// For how many ticks a delayed message stays under way beyond the greatest latency, at most.
+        longest_delay: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until it arrives, if ever.");
+        /// For how many ticks a link is cut at most.
+        longest_partition: Option<Ticks> = None, Form::ticks(0).or("unlimited", "Until somebody heals it, if ever.");
         /// Whether a crashed client starts again, without memory.
         rejoin: bool = false, Form::Flag;
         /// How much happens in one step.
@@ -369,6 +403,31 @@ mod tests {
             assert!(knob.says().ends_with('.'), "{}", knob.key);
             assert_eq!(Knob::named(&knob.path()).map(|k| k.key), Some(knob.key));
         }
+    }
+
+    #[test]
+    fn who_turns_a_knob_follows_from_what_it_is() {
+        let keys = |hand| -> Vec<_> { KNOBS.iter().filter(|k| k.hand == hand).map(|k| k.key).collect() };
+        let operators =
+            ["nodes", "network", "persistence", "fsync_every", "restart_delay", "replicas", "promote", "expiry"];
+        assert_eq!(keys(Hand::Operator), operators);
+        let given = [
+            "work",
+            "writes",
+            "updates",
+            "clients",
+            "resources",
+            "latency",
+            "jump",
+            "offset",
+            "longest_pause",
+            "longest_delay",
+            "longest_partition",
+            "rejoin",
+            "grain",
+        ];
+        assert_eq!(keys(Hand::Nobody), given);
+        assert!(Section::Lock.knobs().chain(Section::Resource.knobs()).all(|k| k.hand == Hand::Author));
     }
 
     #[test]

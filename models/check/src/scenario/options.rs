@@ -37,6 +37,19 @@ impl Scenario {
         Ok(())
     }
 
+    /// Takes the value of one key from another scenario: a knob with its section, or `faults.` and a fault. A key that
+    /// there is not changes nothing.
+    pub(crate) fn take(&mut self, other: &Self, key: &str) {
+        if let Some(knob) = Knob::named(key) {
+            knob.copy(&mut self.settings, &other.settings);
+            self.overridden = true;
+        }
+        if let Some(fault) = key.strip_prefix("faults.").and_then(Fault::named) {
+            self.faults.set(fault, other.faults.get(fault));
+            self.overridden = true;
+        }
+    }
+
     /// `--faults pause=1,restart=1`: these faults instead of those of the scenario. A number left out is one; "none"
     /// or nothing is no fault. The faults are what the rows of a sheet differ in, so a sheet becomes one check.
     pub fn set_faults(&mut self, text: &str) -> Result<(), ScenarioErrors> {

@@ -274,7 +274,7 @@ fn the_command_line_can_be_wrong() {
     --set: unknown knob tll
       help: did you mean ttl?
     --set: unknown knob zebra
-      help: the knobs are acquire, owner, release, release_to, ttl, quorum, quorum_of, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, reentrance, waiting, subscribe, fallback_poll, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, on_cancel, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, replicas, acknowledged, promote, jump, expiry, offset, rejoin, grain
+      help: the knobs are acquire, owner, release, release_to, ttl, quorum, quorum_of, visit, timeout, validity, drift, drift_ticks, holder, margin, unknown, renewal, renew_every, renewals, refused_renewal, late_answer, fencing, reentrance, waiting, subscribe, fallback_poll, retry, retry_delay, retry_delay_max, attempts, give_up_after, order, conflict, unsettled_write, on_cancel, work, writes, updates, check, compare, clients, nodes, resources, latency, network, persistence, fsync_every, restart_delay, replicas, acknowledged, promote, jump, expiry, offset, longest_pause, longest_delay, longest_partition, rejoin, grain
     --set: unknown knob pause
       help: faults are set by --faults pause=1
     --set: lock.ttl: expected a number of ticks from 1 to 60 or "none", found 0

@@ -69,6 +69,8 @@ impl Model for Counters {
 }
 
 impl Expand for Counters {
+    type Scratch = ();
+
     fn label(&self, state: &Packed) -> Label {
         Label {
             violated: u32::from(!UNEVEN(self, state)) | u32::from(!UNDER(self, state)) << 1,

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod determinism;
+mod diff;
 mod draw;
 mod engines;
 mod explore;
@@ -11,5 +12,7 @@ mod extremes;
 mod limits;
 mod mutation;
 mod oracle;
+mod repair;
 mod support;
+mod symmetry;
 mod teeth;

@@ -180,6 +180,8 @@ impl Hold {
         tape.flag(&mut renews);
         if renews {
             self.renew.fold(tape);
+        } else {
+            self.renew = Renew::default();
         }
     }
 }
@@ -222,6 +224,8 @@ impl Renew {
         tape.option(&mut self.left, |tape, n| tape.small(n, 8));
         self.round.fold(tape);
         if !self.is_under_way() {
+            (self.acks, self.extended, self.refused) = Default::default();
+            self.expires = None;
             return;
         }
         tape.nodes(&mut self.acks);

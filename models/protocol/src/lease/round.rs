@@ -51,7 +51,9 @@ impl Round {
     pub(super) fn fold(&mut self, tape: &mut impl Tape) {
         tape.nodes(&mut self.pending);
         tape.nodes(&mut self.waiting);
-        if !self.pending.is_empty() {
+        if self.pending.is_empty() {
+            self.timeout = Time::default();
+        } else {
             tape.time(&mut self.timeout);
         }
     }

@@ -4,6 +4,7 @@
 //! its number in parentheses); a fault stands out (coloured, or `!` before its number). A client's lane is thick while
 //! it believes that it holds the lock: a violation of mutual exclusion is two thick lanes side by side.
 
+pub mod beside;
 mod frame;
 mod lanes;
 mod line;

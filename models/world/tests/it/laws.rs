@@ -14,7 +14,7 @@ impl Observer for Deaf {
     fn event(&mut self, _: Event) {}
 }
 
-fn actions(world: &World, setup: &Setup) -> Vec<Action> {
+pub(crate) fn actions(world: &World, setup: &Setup) -> Vec<Action> {
     let mut list = Vec::new();
     world.actions(setup, &mut list);
     list
@@ -30,18 +30,20 @@ fn properties(world: &World, setup: &Setup) -> impl PartialEq + std::fmt::Debug 
 fn parts(world: &World) -> impl PartialEq + std::fmt::Debug + use<> {
     let nameless = |message: &Message| Message { tag: 0, ..*message };
     let messages: Vec<_> = world.messages.iter().map(nameless).collect();
-    let clients: Vec<_> = world.clients.iter().map(|c| (c.running, c.grants, c.worker.updates_left())).collect();
-    let rest = (world.saved.clone(), world.until_sync, world.replicas.clone(), world.cut, world.faults, world.flags);
-    (clients, world.nodes.clone(), world.accounts.clone(), messages, rest)
+    let clients: Vec<_> =
+        world.clients.iter().map(|c| (c.running, c.pause_left, c.grants, c.worker.updates_left())).collect();
+    let rest = (world.saved.clone(), world.until_sync, world.replicas.clone(), world.faults, world.flags);
+    let cut = (world.cut, world.cut_left.clone());
+    (clients, world.nodes.clone(), world.accounts.clone(), messages, cut, rest)
 }
 
-fn canonical(world: &World, setup: &Setup) -> World {
+pub(crate) fn canonical(world: &World, setup: &Setup) -> World {
     let mut world = world.clone();
     world.canonicalise(setup);
     world
 }
 
-fn packed(world: &World, setup: &Setup) -> Packed {
+pub(crate) fn packed(world: &World, setup: &Setup) -> Packed {
     world.clone().pack(setup)
 }
 
@@ -84,7 +86,7 @@ fn is_free(action: Action) -> bool {
 
 /// A walk through the canonical worlds of a random setup. `each` sees every state, the action chosen, and the
 /// canonical state after it.
-fn walk(
+pub(crate) fn walk(
     bytes: &[u8],
     mut each: impl FnMut(&Setup, &World, Action, &World) -> Result<(), TestCaseError>,
 ) -> Result<(Setup, World), TestCaseError> {
@@ -109,12 +111,12 @@ fn choose(dice: &mut Dice<'_>, actions: &[Action]) -> Action {
     if dice.roll(4) < 3 && !free.is_empty() { dice.pick(&free) } else { dice.pick(actions) }
 }
 
-fn bytes() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn bytes() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), 45..200)
 }
 
 /// The same cases in every run, unless `PROPTEST_RNG_SEED` or `PROPTEST_CASES` asks for others.
-fn thorough() -> ProptestConfig {
+pub(crate) fn thorough() -> ProptestConfig {
     let usual = ProptestConfig::default();
     let cases = if usual.cases == 256 { 3000 } else { usual.cases };
     let rng_seed = match usual.rng_seed {
@@ -143,10 +145,48 @@ proptest! {
         walk(&bytes, |setup, _, _, next| unpacks_to(World::new(setup), next, setup))?;
     }
 
-    /// Whatever the world held that it is unpacked into.
+    /// Whatever the world held that it is unpacked into, down to what no message and no packed state shows.
     #[test]
     fn what_it_is_unpacked_into_makes_no_difference(bytes in bytes()) {
-        walk(&bytes, |setup, world, _, next| unpacks_to(world.clone(), next, setup))?;
+        let mut states = Vec::new();
+        let (setup, _) = walk(&bytes, |setup, world, _, next| {
+            states.push(packed(next, setup));
+            unpacks_to(world.clone(), next, setup)
+        })?;
+        let unpacked = |mut into: World, state: &Packed| {
+            into.unpack(&setup, state);
+            into.messages.iter_mut().for_each(|message| message.tag = 0);
+            into
+        };
+        for (index, state) in states.iter().enumerate().step_by(5) {
+            let fresh = unpacked(World::new(&setup), state);
+            let other = &states[index * 7 % states.len()];
+            let over = unpacked(unpacked(World::new(&setup), other), state);
+            prop_assert_eq!(&over, &fresh);
+            let mut over = unpacked(World::new(&setup), other);
+            over.unpack_over(&setup, state, other);
+            over.messages.iter_mut().for_each(|message| message.tag = 0);
+            prop_assert_eq!(&over, &fresh);
+        }
+    }
+
+    /// What a step does not say that it changes it has not changed.
+    #[test]
+    fn what_is_put_back_and_packed_in_part_is_the_whole(bytes in bytes()) {
+        let mut kept = None;
+        walk(&bytes, |setup, world, _, _| {
+            let kept = kept.get_or_insert_with(|| world.clone());
+            kept.restore_all(world);
+            let before = packed(world, setup);
+            for action in actions(world, setup) {
+                kept.apply(setup, action, &mut Deaf);
+                kept.canonicalise(setup);
+                prop_assert_eq!(kept.pack_after(setup, &before), packed(kept, setup), "{:?}", action);
+                kept.restore(world);
+                prop_assert_eq!(&*kept, &world.clone(), "{:?}", action);
+            }
+            Ok(())
+        })?;
     }
 
     /// The unpacked world goes on as the packed one does.
@@ -218,7 +258,10 @@ proptest! {
             if list.contains(&Action::Tick) {
                 return Ok(());
             }
-            let due = list.iter().find(|a| matches!(a, Action::Wake(_) | Action::Deliver(..)));
+            let ends = |a: &&Action| {
+                matches!(a, Action::Wake(_) | Action::Deliver(..) | Action::Resume(_) | Action::Heal(_))
+            };
+            let due = list.iter().find(ends);
             let due = due.copied();
             prop_assert!(due.is_some(), "time waits for nothing that can happen: {list:?}");
             world.apply(&setup, due.unwrap_or(Action::Tick), &mut Deaf);

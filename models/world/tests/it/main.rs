@@ -3,5 +3,6 @@
 mod knobs;
 mod laws;
 mod random;
+mod symmetry;
 mod transcripts;
 mod words;

@@ -88,11 +88,19 @@ pub(crate) fn setup(dice: &mut Dice<'_>) -> Setup {
         jump: dice.ticks(1, 4),
         expiry: dice.pick(&[Expiry::Wall, Expiry::Wall, Expiry::Monotonic]),
         offset: dice.ticks(0, 2),
+        longest_pause: longest(dice),
+        longest_delay: longest(dice),
+        longest_partition: longest(dice),
         rejoin: dice.pick(&[true, false]),
         compare: dice.pick(&[Compare::GreaterOrEqual, Compare::Greater]),
         grain,
         faults: if is_exchange { undisturbed } else { faults },
     }
+}
+
+/// How long a fault lasts at most.
+fn longest(dice: &mut Dice<'_>) -> Option<Ticks> {
+    dice.pick(&[None, Some(Ticks(2)), None, Some(Ticks(1)), Some(Ticks(0))])
 }
 
 fn policy(dice: &mut Dice<'_>) -> Policy {

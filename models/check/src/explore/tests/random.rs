@@ -288,6 +288,8 @@ impl Model for ByActions {
 }
 
 impl Expand for ByActions {
+    type Scratch = ();
+
     fn label(&self, state: &u8) -> Label {
         self.0.label(state)
     }
