@@ -37,7 +37,7 @@
 //! Messages take any time, and clients any time to act, so ticks and steps interleave freely. Clients go on for ever, so
 //! there is no deadlock and no end.
 
-use check::explore::{Expand, Label, Successor};
+use check::explore::{Expand, Label, Sink, Successor};
 
 /// What the model is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,11 +365,13 @@ model_of!(stateright);
 model_of!(stateright_030);
 
 impl Expand for Small {
-    fn expand(&self, state: &State, sink: &mut impl FnMut(Successor<State>)) {
+    type Scratch = ();
+
+    fn expand(&self, state: &State, (): &mut (), sink: &mut impl Sink<State>) {
         let mut action = 0;
         self.steps(*state, |step| {
             let next = self.after(*state, step);
-            sink(Successor { action, state: next, label: self.label(&next), free: true, events: 0 });
+            sink(Successor { action, state: next, free: true, events: 0 }, &|state| self.label(state));
             action += 1;
         });
     }
