@@ -315,7 +315,11 @@ impl Model for Timed {
         self.model.actions(state, &mut steps);
         let now = |step: &ActorModelAction<_, _, _>| match step {
             ActorModelAction::Timeout(id, Timer::Wake) => self.is_due(state, usize::from(*id), |window| window.from),
-            _ => true,
+            ActorModelAction::Timeout(_, Timer::Start) | ActorModelAction::Deliver { .. } => true,
+            ActorModelAction::Drop(_)
+            | ActorModelAction::Crash(_)
+            | ActorModelAction::Recover(_)
+            | ActorModelAction::SelectRandom { .. } => false,
         };
         actions.extend(steps.into_iter().filter(now).map(Step::Actor));
         if self.can_tick(state) {
@@ -328,7 +332,10 @@ impl Model for Timed {
         let client = match &step {
             ActorModelAction::Timeout(id, _) => usize::from(*id),
             ActorModelAction::Deliver { dst, .. } => usize::from(*dst),
-            _ => return None,
+            ActorModelAction::Drop(_)
+            | ActorModelAction::Crash(_)
+            | ActorModelAction::Recover(_)
+            | ActorModelAction::SelectRandom { .. } => return None,
         };
         let mut next = self.model.next_state(state, step)?;
         self.forget_answers(state, &mut next, client);

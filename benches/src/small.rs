@@ -180,7 +180,7 @@ impl Small {
     #[inline]
     #[must_use]
     pub fn is_exclusive(&self, state: State) -> bool {
-        let holds = state.0 >> 1 & (state.0 >> 2 | state.0 >> 3) & self.phases;
+        let holds = (state.0 >> 1) & (state.0 >> 2 | state.0 >> 3) & self.phases;
         holds & holds.wrapping_sub(1) == 0
     }
 
@@ -264,7 +264,7 @@ impl Small {
     #[inline]
     fn put_links(&self, state: &mut State, client: u32, link: u64) {
         let own = self.links_of(client);
-        state.0 = state.0 & !own | (self.links & own) * link;
+        state.0 = state.0 & !own | ((self.links & own) * link);
     }
 
     /// Calls `each` for the links whose lowest bits are given, in the order of clients and nodes.

@@ -8,7 +8,8 @@ use benches::lease::Size;
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 fn counts(space: &Space, engine: Engine) -> Counts {
-    prepare(space, engine).unwrap()()
+    let search = prepare(space, engine).unwrap_or_else(|error| panic!("{engine} on {space}: {error}"));
+    search()
 }
 
 fn all_agree(space: &Space, engines: &[Engine], expected: Counts) {
