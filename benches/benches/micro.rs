@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use benches::case::World as Case;
-use check::LockModel;
-use check::explore::{Expand, Label, Options, Successor, Unwatched, explore, fingerprint};
+use check::explore::{Expand, Label, Options, Sink, Successor, Unwatched, explore, fingerprint};
+use check::{LockModel, Scratch};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use stateright::Model;
 use world::{Packed, World};
@@ -15,10 +15,12 @@ const STATES: usize = 1000;
 /// The first states of Redlock, in the order of the search, without the very first: there is little in those.
 fn some_states(model: &LockModel) -> Vec<Packed> {
     let mut states = model.init_states();
+    let mut scratch = Scratch::default();
     let mut next = 0;
     while states.len() < 4 * STATES {
         let state = states[next].clone();
-        model.expand(&state, &mut |successor| states.push(successor.state));
+        let mut keep = |successor: Successor<Packed>, _: &dyn Fn(&Packed) -> Label| states.push(successor.state);
+        model.expand(&state, &mut scratch, &mut keep);
         next += 1;
     }
     states.split_off(3 * STATES)
@@ -54,7 +56,9 @@ fn pieces(c: &mut Criterion) {
         b.iter(|| states.iter().fold(0, |all, state| all ^ black_box(model.label(state)).violated));
     });
     group.bench_function("expand", |b| {
-        b.iter(|| states.iter().for_each(|state| model.expand(state, &mut |successor| drop(black_box(successor)))));
+        let mut scratch = Scratch::default();
+        let mut forget = |successor: Successor<Packed>, _: &dyn Fn(&Packed) -> Label| drop(black_box(successor));
+        b.iter(|| states.iter().for_each(|state| model.expand(state, &mut scratch, &mut forget)));
     });
     group.finish();
 }
@@ -81,10 +85,12 @@ impl Model for Numbers {
 }
 
 impl Expand for Numbers {
-    fn expand(&self, state: &u64, sink: &mut impl FnMut(Successor<u64>)) {
+    type Scratch = ();
+
+    fn expand(&self, state: &u64, (): &mut (), sink: &mut impl Sink<u64>) {
         for action in 0..2 {
             let state = (2 * state + 1 + u64::from(action)) % self.0;
-            sink(Successor { action, state, label: Label::default(), free: true, events: 0 });
+            sink(Successor { action, state, free: true, events: 0 }, &|_| Label::default());
         }
     }
 

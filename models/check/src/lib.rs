@@ -20,6 +20,6 @@ mod schedules;
 mod verdict;
 pub mod weakest;
 
-pub use model::LockModel;
+pub use model::{LockModel, Scratch};
 pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};
 pub use verdict::{asked, check};
