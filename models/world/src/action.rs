@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use protocol::{Command, Fence, Resource, Ticks, Time, Verb};
 
 use crate::message::{Body, Direction, Lane, Link, Message, Sent, Site};
-use crate::server::{Memory, Node, Replica};
+use crate::section::Section;
+use crate::server::{Memory, Replica};
 use crate::setup::{Fault, Grain, Network, Persistence, Setup};
 use crate::world::{Running, World};
 
@@ -100,161 +101,167 @@ impl Action {
 impl World {
     /// Lists what can happen next, in ascending order.
     pub fn actions(&self, setup: &Setup, out: &mut Vec<Action>) {
-        self.client_actions(setup, out);
-        self.arrivals(setup, out);
-        if self.can_tick(setup) {
-            out.push(Action::Tick);
+        for section in Section::all(setup) {
+            let has_traffic = self.has_traffic(section);
+            self.actions_at(setup, section, has_traffic, out);
         }
-        self.returns(setup, out);
-        out.extend(self.cut.iter().map(Action::Heal));
-        self.catch_ups(out);
-        self.pauses(setup, out);
-        if self.faults.get(Fault::Delay) > 0 {
-            // Before its bound a message is free to stay under way as it is.
-            self.each_movable(setup, |m| self.is_overdue(setup, m), |lane, at| out.push(Action::Delay(lane, at)));
+        let can_tick = Section::all(setup).all(|section| !self.is_due(setup, section));
+        order_actions(can_tick, out);
+    }
+
+    /// Lists what can happen in a section, in ascending order; ticks without any regard to the others.
+    pub(crate) fn actions_at(&self, setup: &Setup, section: Section, has_traffic: bool, out: &mut Vec<Action>) {
+        let first = out.len();
+        match section {
+            Section::Rest => self.actions_of_rest(out),
+            Section::Client(client) => self.actions_of_client(setup, client, out),
+            Section::Node(node) => self.actions_of_node(setup, node, has_traffic, out),
+        }
+        out[first..].sort_unstable();
+    }
+
+    /// Whether something is under way to or from a lock server.
+    fn has_traffic(&self, section: Section) -> bool {
+        let Section::Node(node) = section else { return false };
+        (0..self.mail.len() as u8).any(|client| self.busy_nodes(client) & 1 << node != 0)
+    }
+
+    /// The lock servers, as bits, to or from which something of a client is under way.
+    pub(crate) fn busy_nodes(&self, client: u8) -> u8 {
+        let bit = |m: &Message| match m.lane.site {
+            Site::Node(node) => 1 << node,
+            Site::Store => 0,
+        };
+        self.mail[client as usize].iter().fold(0, |bits, message| bits | bit(message))
+    }
+
+    fn actions_of_client(&self, setup: &Setup, index: u8, out: &mut Vec<Action>) {
+        let client = &*self.clients[index as usize];
+        let wake = client.worker.wake(&Self::config(setup, index));
+        let runs = client.running == Running::Yes;
+        if runs && client.worker.can_start() {
+            out.push(Action::Start(index));
+        }
+        if runs && wake.is_some_and(|w| w.from == Time(0)) {
+            out.push(Action::Wake(index));
+        }
+        match client.running {
+            Running::Yes => {}
+            Running::Paused => out.push(Action::Resume(index)),
+            Running::Crashed if setup.rejoin => out.push(Action::Rejoin(index)),
+            Running::Crashed => {}
+        }
+        self.each_movable(setup, index, |message, lane, at| self.actions_of_message(setup, message, lane, at, out));
+        self.faults_of_client(setup, index, out);
+    }
+
+    /// What can happen to a message that can move.
+    fn actions_of_message(&self, setup: &Setup, message: &Message, lane: Lane, at: u8, out: &mut Vec<Action>) {
+        if u32::from(message.age) >= setup.latency_least.0 && self.can_receive(setup, message) {
+            out.push(Action::Deliver(lane, at));
+        }
+        let may = |fault| self.faults.get(fault) > 0;
+        let is_overdue = || self.is_overdue(setup, message);
+        // Before its bound a message is free to stay under way as it is.
+        if may(Fault::Delay) && is_overdue() {
+            out.push(Action::Delay(lane, at));
         }
         // A copy that is lost leaves what there was before it was sent, with fewer faults to come. On a cut link a message
         // can be lost or sent again as anywhere; to be delayed it has no need.
-        let can_be_lost = |m: &Message| self.faults.get(loss_of(m)) > 0 && !m.is_copy();
-        self.each_movable(setup, can_be_lost, |lane, at| out.push(Action::Drop(lane, at)));
-        if self.faults.get(Fault::Duplicate) > 0 {
-            let is_asked = |m: &Message| m.is_request() && m.awaited && m.sent == Sent::Once;
-            self.each_movable(setup, is_asked, |lane, at| out.push(Action::Duplicate(lane, at)));
+        if may(loss_of(message)) && !message.is_copy() {
+            out.push(Action::Drop(lane, at));
         }
-        self.crashes(out);
-        self.server_faults(setup, out);
-        self.drifts(setup, out);
-        self.cuts(setup, out);
+        if may(Fault::Duplicate) && message.is_request() && message.awaited && message.sent == Sent::Once {
+            out.push(Action::Duplicate(lane, at));
+        }
+        // A cut means that a message at its bound does not arrive. Before that a message is free to stay under way as it
+        // is, so a link that is cut earlier can as well be cut when the first message on it has come to its bound, and one
+        // that is healed before need not have been cut at all.
+        let cut = Action::Cut(lane.link());
+        if may(Fault::Partition) && is_overdue() && !out.contains(&cut) {
+            out.push(cut);
+        }
+    }
+
+    fn faults_of_client(&self, setup: &Setup, index: u8, out: &mut Vec<Action>) {
+        let may = |fault| self.faults.get(fault) > 0;
+        let client = &*self.clients[index as usize];
+        // A pause means that something due is not done. A client with nothing due is free to do nothing as it is.
+        let is_held_up = || self.must_wake(setup, index) || self.has_overdue(setup, index, Direction::Reply);
+        if may(Fault::Pause) && client.running == Running::Yes && is_held_up() {
+            out.push(Action::Pause(index));
+        }
+        let is_over = client.worker.is_finished() && client.worker.locks().is_idle();
+        if may(Fault::Crash) && client.running != Running::Crashed && !is_over {
+            out.push(Action::Crash(index));
+        }
+        let waits = || client.worker.wake(&Self::config(setup, index)).is_some();
+        if may(Fault::Drift) && client.running != Running::Crashed && waits() {
+            // What is due has to be done before the clock moves on, as before a tick.
+            if !self.must_wake(setup, index) {
+                out.push(Action::Gain(Process::Client(index)));
+            }
+            out.push(Action::Lag(Process::Client(index)));
+        }
+        // A caller can give up at every point where the client waits for something, unless that changes nothing.
+        let cancels = || client.worker.can_be_cancelled(&Self::config(setup, index));
+        if may(Fault::Cancel) && client.running == Running::Yes && cancels() {
+            out.push(Action::Cancel(index));
+            if self.mail[index as usize].iter().any(|m| m.is_withdrawn_by(setup, index)) {
+                out.push(Action::CancelUnsent(index));
+            }
+        }
+    }
+
+    fn actions_of_node(&self, setup: &Setup, index: u8, has_traffic: bool, out: &mut Vec<Action>) {
+        let may = |fault| self.faults.get(fault) > 0;
+        let node = &*self.nodes[index as usize];
+        if may(Fault::Restart) {
+            let keeps = match setup.persistence {
+                Persistence::EverySecond => self.saved.get(index as usize) == Some(&node.memory),
+                Persistence::Nothing | Persistence::Always => node.is_blank(),
+            };
+            let idle = setup.restart_delay == Ticks(0) && keeps && !has_traffic;
+            if node.down == 0 && !idle {
+                out.push(Action::Restart(index));
+            }
+        }
+        if may(Fault::Jump) && self.is_timed(index) {
+            out.extend([Action::JumpForward(index), Action::JumpBack(index)]);
+        }
+        if may(Fault::Drift) && self.is_timed(index) {
+            out.extend([Action::Gain(Process::Node(index)), Action::Lag(Process::Node(index))]);
+        }
+        if may(Fault::Evict) && node.down == 0 {
+            let keys = || (0..setup.resources).map(Resource);
+            let stands = |key: &Resource| node.memory.entries[key.0 as usize].is_some();
+            out.extend(keys().filter(stands).map(|key| Action::Evict(index, key)));
+            let counts = |key: &Resource| node.memory.counters[key.0 as usize] != Fence(0);
+            let counted = keys().filter(|key| setup.policy.fencing.is_counted() && counts(key));
+            out.extend(counted.map(|key| Action::EvictCounter(index, key)));
+        }
+    }
+
+    /// Whether the clock of a lock server makes a difference: an entry there, or on disk, comes to an end.
+    fn is_timed(&self, node: u8) -> bool {
+        let on_disk = || self.saved.get(node as usize).is_some_and(|memory| memory.is_timed());
+        self.nodes[node as usize].memory.is_timed() || on_disk()
+    }
+
+    fn actions_of_rest(&self, out: &mut Vec<Action>) {
+        out.extend(self.cut.iter().map(Action::Heal));
+        if self.replicas.is_empty() {
+            return;
+        }
+        // A replica may catch up at any moment: it is told of what the master did, but nobody waits for it to hear.
+        if let Some(master) = self.nodes.first().filter(|node| node.down == 0) {
+            let behind = self.distinct_replicas().filter(|(_, replica)| replica.memory != master.memory);
+            out.extend(behind.map(|(index, _)| Action::Replicate(index)));
+        }
         if self.faults.get(Fault::Failover) > 0 {
             let fit = self.distinct_replicas().filter(|(_, replica)| !self.is_outdone(replica));
             out.extend(fit.map(|(index, _)| Action::Failover(index)));
         }
-        self.evictions(setup, out);
-        self.cancellations(setup, out);
-    }
-
-    fn client_actions(&self, setup: &Setup, out: &mut Vec<Action>) {
-        for (index, client) in (0..).zip(&self.clients) {
-            if client.running == Running::Yes && client.worker.can_start() {
-                out.push(Action::Start(index));
-            }
-        }
-        for (index, client) in (0..).zip(&self.clients) {
-            let due = client.worker.wake(&Self::config(setup, index)).is_some_and(|w| w.from == Time(0));
-            if client.running == Running::Yes && due {
-                out.push(Action::Wake(index));
-            }
-        }
-    }
-
-    fn arrivals(&self, setup: &Setup, out: &mut Vec<Action>) {
-        let ripe = |m: &Message| u32::from(m.age) >= setup.latency_least.0 && self.can_receive(setup, m);
-        self.each_movable(setup, ripe, |lane, at| out.push(Action::Deliver(lane, at)));
-    }
-
-    fn returns(&self, setup: &Setup, out: &mut Vec<Action>) {
-        for (index, client) in (0..).zip(&self.clients) {
-            if client.running == Running::Paused {
-                out.push(Action::Resume(index));
-            }
-        }
-        for (index, client) in (0..).zip(&self.clients) {
-            if client.running == Running::Crashed && setup.rejoin {
-                out.push(Action::Rejoin(index));
-            }
-        }
-    }
-
-    /// A pause means that something due is not done. A client with nothing due is free to do nothing as it is.
-    fn pauses(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Pause) == 0 {
-            return;
-        }
-        for (index, client) in (0..).zip(&self.clients) {
-            let held_up = || {
-                let mut found = false;
-                let for_it = |m: &Message| m.lane.client == index && !m.is_request() && self.is_overdue(setup, m);
-                self.each_movable(setup, for_it, |_, _| found = true);
-                found
-            };
-            if client.running == Running::Yes && (self.must_wake(setup, index) || held_up()) {
-                out.push(Action::Pause(index));
-            }
-        }
-    }
-
-    fn crashes(&self, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Crash) == 0 {
-            return;
-        }
-        for (index, client) in (0..).zip(&self.clients) {
-            let is_over = client.worker.is_finished() && client.worker.locks().is_idle();
-            if client.running != Running::Crashed && !is_over {
-                out.push(Action::Crash(index));
-            }
-        }
-    }
-
-    fn server_faults(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Restart) > 0 {
-            for (index, node) in (0..).zip(&self.nodes) {
-                let keeps = match setup.persistence {
-                    Persistence::EverySecond => self.saved.get(index as usize) == Some(&node.memory),
-                    Persistence::Nothing | Persistence::Always => node.is_blank(),
-                };
-                let idle = setup.restart_delay == Ticks(0) && keeps && !self.has_traffic(index);
-                if node.down == 0 && !idle {
-                    out.push(Action::Restart(index));
-                }
-            }
-        }
-        if self.faults.get(Fault::Jump) == 0 {
-            return;
-        }
-        out.extend(self.timed_nodes().map(Action::JumpForward));
-        out.extend(self.timed_nodes().map(Action::JumpBack));
-    }
-
-    /// The lock servers whose clock makes a difference: an entry there, or on disk, comes to an end.
-    fn timed_nodes(&self) -> impl Iterator<Item = u8> {
-        let on_disk = |index: u8| self.saved.get(index as usize).is_some_and(|memory| memory.is_timed());
-        let timed = move |(index, node): (u8, &Node)| (node.memory.is_timed() || on_disk(index)).then_some(index);
-        (0..).zip(&self.nodes).filter_map(timed)
-    }
-
-    fn drifts(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Drift) == 0 {
-            return;
-        }
-        let waits = |client: u8| {
-            let state = &self.clients[client as usize];
-            state.running != Running::Crashed && state.worker.wake(&Self::config(setup, client)).is_some()
-        };
-        let clients = (0..self.clients.len() as u8).filter(|client| waits(*client));
-        // What is due has to be done before the clock moves on, as before a tick.
-        out.extend(clients.clone().filter(|c| !self.must_wake(setup, *c)).map(|c| Action::Gain(Process::Client(c))));
-        out.extend(self.timed_nodes().map(|node| Action::Gain(Process::Node(node))));
-        if self.can_tick(setup) {
-            out.extend(clients.map(|client| Action::Lag(Process::Client(client))));
-            out.extend(self.timed_nodes().map(|node| Action::Lag(Process::Node(node))));
-        }
-    }
-
-    /// A cut means that a message at its bound does not arrive. Before that a message is free to stay under way as it is,
-    /// so a link that is cut earlier can as well be cut when the first message on it has come to its bound, and one that
-    /// is healed before need not have been cut at all.
-    fn cuts(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Partition) == 0 {
-            return;
-        }
-        // The two directions of a link lie side by side.
-        let cut = |lane: Lane, _| {
-            let action = Action::Cut(lane.link());
-            if out.last() != Some(&action) {
-                out.push(action);
-            }
-        };
-        self.each_movable(setup, |m| self.is_overdue(setup, m), cut);
     }
 
     /// The replicas; of those that remember the same, the first.
@@ -262,57 +269,12 @@ impl World {
         let is_first = |(index, replica): &(u8, &Replica)| {
             self.replicas[..*index as usize].iter().all(|other| other.memory != replica.memory)
         };
-        (0..).zip(&self.replicas).filter(is_first)
+        (0..).zip(self.replicas.iter()).filter(is_first)
     }
 
     /// Whether a replica is passed over, because another one has heard more of the master.
     fn is_outdone(&self, replica: &Replica) -> bool {
         self.replicas.iter().any(|other| other.is_newest && other.memory != replica.memory)
-    }
-
-    /// A replica may catch up at any moment: it is told of what the master did, but nobody waits for it to hear.
-    fn catch_ups(&self, out: &mut Vec<Action>) {
-        let Some(master) = self.nodes.first().filter(|node| node.down == 0) else { return };
-        let behind = self.distinct_replicas().filter(|(_, replica)| replica.memory != master.memory);
-        out.extend(behind.map(|(index, _)| Action::Replicate(index)));
-    }
-
-    fn evictions(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Evict) == 0 {
-            return;
-        }
-        let up = || (0..).zip(&self.nodes).filter(|(_, node)| node.down == 0);
-        let keys = || (0..setup.resources).map(Resource);
-        for (index, node) in up() {
-            let stands = |key: &Resource| node.memory.entries[key.0 as usize].is_some();
-            out.extend(keys().filter(stands).map(|key| Action::Evict(index, key)));
-        }
-        if !setup.policy.fencing.is_counted() {
-            return;
-        }
-        for (index, node) in up() {
-            let counts = |key: &Resource| node.memory.counters[key.0 as usize] != Fence(0);
-            out.extend(keys().filter(counts).map(|key| Action::EvictCounter(index, key)));
-        }
-    }
-
-    /// A caller can give up at every point where the client waits for something, unless that changes nothing.
-    fn cancellations(&self, setup: &Setup, out: &mut Vec<Action>) {
-        if self.faults.get(Fault::Cancel) == 0 {
-            return;
-        }
-        let cancels = |client: &u8| {
-            let state = &self.clients[*client as usize];
-            state.running == Running::Yes && state.worker.can_be_cancelled(&Self::config(setup, *client))
-        };
-        let unsent = |client: &u8| self.messages.iter().any(|m| m.is_withdrawn_by(setup, *client));
-        let clients = 0..self.clients.len() as u8;
-        out.extend(clients.clone().filter(cancels).map(Action::Cancel));
-        out.extend(clients.filter(cancels).filter(unsent).map(Action::CancelUnsent));
-    }
-
-    fn has_traffic(&self, node: u8) -> bool {
-        self.messages.iter().any(|m| m.lane.site == Site::Node(node))
     }
 
     /// Whether the message's link carries messages, and the far end takes them in.
@@ -339,15 +301,16 @@ impl World {
         !message.awaited || count >= setup.policy.acknowledged.into()
     }
 
-    /// A tick waits for everything that has to happen before it: that is what it means that the timing holds.
-    fn can_tick(&self, setup: &Setup) -> bool {
-        let is_due = || (0..self.clients.len() as u8).any(|client| self.must_wake(setup, client));
-        if self.must_end_fault(setup) || is_due() {
-            return false;
-        }
-        let mut overdue = false;
-        self.each_movable(setup, |m| self.is_overdue(setup, m), |_, _| overdue = true);
-        !overdue
+    /// Whether something has to happen in a section before time can pass: that is what it means that the timing holds.
+    pub(crate) fn is_due(&self, setup: &Setup, section: Section) -> bool {
+        let is_due = match section {
+            Section::Client(client) => {
+                let overdue = |direction| self.has_overdue(setup, client, direction);
+                self.must_wake(setup, client) || overdue(Direction::Request) || overdue(Direction::Reply)
+            }
+            Section::Rest | Section::Node(_) => false,
+        };
+        is_due || self.must_end_fault(setup, section)
     }
 
     /// Whether a client has something to do that cannot wait.
@@ -357,24 +320,33 @@ impl World {
             && state.worker.wake(&Self::config(setup, client)).is_some_and(|w| w.by == Time(0))
     }
 
-    /// Whether a message has to arrive before time can pass.
+    /// Whether a message from a client, or to it, has to arrive before time can pass.
+    fn has_overdue(&self, setup: &Setup, client: u8, direction: Direction) -> bool {
+        let mut found = false;
+        self.each_movable(setup, client, |message, lane, _| {
+            found |= lane.direction == direction && self.is_overdue(setup, message);
+        });
+        found
+    }
+
     fn is_overdue(&self, setup: &Setup, message: &Message) -> bool {
         let at_bound = setup.bound_of(message).is_some_and(|bound| u32::from(message.age) >= bound);
         at_bound && self.can_receive(setup, message)
     }
 
-    /// Calls `each` for every message that can move by itself and that `admits` takes: on a first-in-first-out lane
-    /// the head and the copies, elsewhere every message; of messages that are equal only the first.
-    fn each_movable(&self, setup: &Setup, admits: impl Fn(&Message) -> bool, mut each: impl FnMut(Lane, u8)) {
+    /// Calls `each` for every message of a client that can move by itself: on a first-in-first-out lane the head and the
+    /// copies, elsewhere every message; of messages that are equal only the first.
+    fn each_movable(&self, setup: &Setup, client: u8, mut each: impl FnMut(&Message, Lane, u8)) {
+        let mail = &*self.mail[client as usize];
         let mut at = 0;
-        for (index, message) in self.messages.iter().enumerate() {
-            let before = index.checked_sub(1).map(|i| &self.messages[i]);
+        for (index, message) in mail.iter().enumerate() {
+            let before = index.checked_sub(1).map(|i| &mail[i]);
             let lane_goes_on = before.is_some_and(|b| b.lane == message.lane);
             at = if lane_goes_on { at + 1 } else { 0 };
             let blocked = lane_goes_on && setup.network == Network::Fifo && !message.is_copy();
             let twin = before.is_some_and(|b| b.same_as(message));
-            if !blocked && !twin && admits(message) {
-                each(message.lane, at);
+            if !blocked && !twin {
+                each(message, message.lane, at);
             }
         }
     }
@@ -383,6 +355,16 @@ impl World {
     pub(crate) fn in_one_step(setup: &Setup) -> bool {
         setup.grain == Grain::Exchange
     }
+}
+
+/// Brings the actions of all sections into ascending order, with a tick if there can be one.
+pub(crate) fn order_actions(can_tick: bool, out: &mut Vec<Action>) {
+    if can_tick {
+        out.push(Action::Tick);
+    } else {
+        out.retain(|action| !matches!(action, Action::Lag(_)));
+    }
+    out.sort_unstable();
 }
 
 fn loss_of(message: &Message) -> Fault {

@@ -5,19 +5,18 @@
 use protocol::Ticks;
 
 use crate::message::{Link, Message};
+use crate::section::Section;
 use crate::setup::{Fault, Setup};
 use crate::world::{Running, World};
 
 impl World {
     pub(crate) fn pause(&mut self, setup: &Setup, client: u8) {
-        self.touched.client(client);
         let state = &mut self.clients[client as usize];
         state.running = Running::Paused;
         state.pause_left = setup.longest_pause.map_or(0, |most| most.0 as u8);
     }
 
     pub(crate) fn resume(&mut self, client: u8) {
-        self.touched.client(client);
         let state = &mut self.clients[client as usize];
         state.running = Running::Yes;
         state.pause_left = 0;
@@ -44,18 +43,16 @@ impl World {
         self.cut.iter().take_while(|other| *other < link).count()
     }
 
-    /// A tick brings every fault closer to its end.
-    pub(crate) fn shorten_faults(&mut self) {
-        for client in &mut self.clients {
-            client.pause_left = client.pause_left.saturating_sub(1);
-        }
-        self.cut_left.iter_mut().for_each(|left| *left = left.saturating_sub(1));
-    }
-
     /// Whether a pause or a partition has lasted as long as it can.
-    pub(crate) fn must_end_fault(&self, setup: &Setup) -> bool {
-        let is_over = || self.clients.iter().any(|client| client.running == Running::Paused && client.pause_left == 0);
-        setup.longest_pause.is_some() && is_over() || self.cut_left.contains(&0)
+    pub(crate) fn must_end_fault(&self, setup: &Setup, section: Section) -> bool {
+        match section {
+            Section::Client(client) => {
+                let client = &self.clients[client as usize];
+                setup.longest_pause.is_some() && client.running == Running::Paused && client.pause_left == 0
+            }
+            Section::Rest => self.cut_left.contains(&0),
+            Section::Node(_) => false,
+        }
     }
 }
 

@@ -183,7 +183,7 @@ pub fn fault_bit(fault: Fault) -> u64 {
 }
 
 /// An observer that keeps only which witnesses it saw.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Witnesses(pub u64);
 
 impl Observer for Witnesses {

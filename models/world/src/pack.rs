@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use crate::message::{Body, Direction, Lane, Message, Sent, Site};
 use crate::server::{Acquisition, Entry, Memory, Replica};
 use crate::setup::{Fault, MAX_CLIENTS, Setup};
-use crate::touched::Touched;
-use crate::world::{Running, WALL, World};
+use crate::section::Section;
+use crate::world::{Flags, Running, WALL, World};
 
 /// Bits of the set of links that are cut.
 const LINK_BITS: u32 = u32::BITS;
@@ -18,16 +18,21 @@ const LINK_BITS: u32 = u32::BITS;
 const INLINE_WORDS: usize = 10;
 
 /// Bits of a number that is kept by rank.
-const RANK_BITS: u32 = 5;
+pub(crate) const RANK_BITS: u32 = 5;
 
 /// Bits of the number of messages under way. A request and a release to each server for each lock of each client are
 /// 168, and more than that may follow them.
 const COUNT_BITS: u32 = 9;
 
+/// Bits of the number of words of a section, with which it begins.
+const LENGTH_BITS: u32 = 8;
+
+/// Bits of what was wrong with the last step, after the length of the first section.
+const FLAG_BITS: u32 = 3;
+
 /// A state of the world, packed.
 ///
-/// Its sections are whole words: what is always folded anew, each client, the lock servers, and the messages. The first
-/// word says where all of them but the last end.
+/// Its sections are whole words, and each begins with how many they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packed(SmallVec<[u64; INLINE_WORDS]>);
 
@@ -45,65 +50,43 @@ impl Packed {
         let spilled = if self.0.spilled() { self.0.capacity() * size_of::<u64>() } else { 0 };
         size_of::<Self>() + spilled
     }
-}
 
-/// Bits of the number of words up to the end of a section.
-const END_BITS: u32 = 8;
+    /// The sections in their order, the first without what was wrong with the last step.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &[u64]> {
+        let mut left = &self.0[..];
+        core::iter::from_fn(move || {
+            let length = usize::from(*left.first()? as u8);
+            let (section, others) = left.split_at_checked(length.max(1))?;
+            left = others;
+            Some(section)
+        })
+    }
 
-/// Bits of the ends of all sections but the last.
-const fn ends_bits(clients: u8) -> u32 {
-    END_BITS * (clients as u32 + 2)
-}
+    /// What was wrong with the last step.
+    pub(crate) fn flags(&self) -> Flags {
+        let bits = self.0.first().map_or(0, |word| word >> LENGTH_BITS);
+        Flags { lost_update: bits & 1 != 0, stale_write: bits & 2 != 0, wrong_release: bits & 4 != 0 }
+    }
 
-/// Where the sections end, as they stand in the first word.
-#[derive(Default)]
-struct SectionEnds(u64, u32);
+    /// The first word of the first section, without what was wrong with the last step.
+    pub(crate) fn without_flags(first: u64) -> u64 {
+        first & !((1 << (LENGTH_BITS + FLAG_BITS)) - 1 - ((1 << LENGTH_BITS) - 1))
+    }
 
-impl SectionEnds {
-    #[inline(always)]
-    fn push(&mut self, end: usize) {
-        if end >> END_BITS != 0 {
-            too_wide(end as u64, END_BITS);
+    /// Puts a state together.
+    pub(crate) fn of<'a>(flags: Flags, sections: impl Iterator<Item = &'a [u64]>) -> Self {
+        let mut words = SmallVec::new();
+        sections.for_each(|section| words.extend_from_slice(section));
+        words[0] |= u64::from(flags.bits()) << LENGTH_BITS;
+        if words.spilled() {
+            words.shrink_to_fit();
         }
-        self.0 |= (end as u64) << self.1;
-        self.1 += END_BITS;
+        Self(words)
     }
 }
 
-/// A packed state by its sections. They are all empty in a state that is none.
-#[derive(Clone, Copy)]
-struct Sections<'a> {
-    words: &'a [u64],
-    clients: u8,
-}
-
-impl<'a> Sections<'a> {
-    fn of(packed: &'a Packed, clients: u8) -> Self {
-        Self { words: &packed.0, clients }
-    }
-
-    #[inline(always)]
-    fn end(self, section: u8) -> usize {
-        let ends = self.words.first().copied().unwrap_or(0);
-        (ends >> (END_BITS * u32::from(section))) as u8 as usize
-    }
-
-    fn rest(self) -> &'a [u64] {
-        &self.words[..self.end(0)]
-    }
-
-    fn client(self, client: u8) -> &'a [u64] {
-        &self.words[self.end(client)..self.end(client + 1)]
-    }
-
-    fn nodes(self) -> &'a [u64] {
-        &self.words[self.end(self.clients)..self.end(self.clients + 1)]
-    }
-
-    fn messages(self) -> &'a [u64] {
-        &self.words[self.end(self.clients + 1)..]
-    }
-}
+/// The words of a section.
+pub(crate) type Words = SmallVec<[u64; 4]>;
 
 /// How many readings of wall clocks that lie in the past a state holds at most.
 const PAST: u32 = 1 << RANK_BITS;
@@ -165,7 +148,7 @@ fn has_copies(setup: &Setup) -> bool {
 
 /// A tape that is written.
 struct Writer {
-    words: SmallVec<[u64; INLINE_WORDS]>,
+    words: Words,
     /// The bits that do not make a whole word yet.
     rest: u64,
     /// How many they are.
@@ -175,12 +158,7 @@ struct Writer {
 
 impl Writer {
     fn new(layout: Layout) -> Self {
-        Self { words: SmallVec::new(), rest: 0, filled: 0, layout }
-    }
-
-    /// Leaves out some bits of the first word, for later.
-    fn skip(&mut self, bits: u32) {
-        self.filled = bits;
+        Self { words: SmallVec::new(), rest: 0, filled: LENGTH_BITS + FLAG_BITS, layout }
     }
 
     #[inline(always)]
@@ -198,23 +176,17 @@ impl Writer {
         }
     }
 
-    /// Fills up the word, so that the next section begins with another one. Gives the number of words so far.
-    #[inline(always)]
-    fn end_section(&mut self) -> usize {
+    /// Fills up the last word, and gives all of them.
+    fn finish(mut self) -> Words {
         if self.filled > 0 {
             self.words.push(self.rest);
-            (self.rest, self.filled) = (0, 0);
         }
-        self.words.len()
-    }
-
-    fn finish(mut self, ends: SectionEnds) -> Packed {
-        self.end_section();
-        self.words[0] |= ends.0;
-        if self.words.spilled() {
-            self.words.shrink_to_fit();
+        let length = self.words.len() as u64;
+        if length >> LENGTH_BITS != 0 {
+            too_wide(length, LENGTH_BITS);
         }
-        Packed(self.words)
+        self.words[0] |= length;
+        self.words
     }
 }
 
@@ -236,13 +208,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(words: &'a [u64], layout: Layout) -> Self {
-        Self { words: words.iter(), rest: 0, left: 0, layout }
-    }
-
-    /// Leaves out some bits of the first word.
-    fn skip(&mut self, bits: u32) {
-        self.rest = self.words.next().copied().unwrap_or(0) >> bits;
-        self.left = u64::BITS - bits;
+        let mut words = words.iter();
+        let used = LENGTH_BITS + FLAG_BITS;
+        let rest = words.next().copied().unwrap_or(0) >> used;
+        Self { words, rest, left: u64::BITS - used, layout }
     }
 
     #[inline(always)]
@@ -345,80 +314,51 @@ impl<B: Bits> Tape for WorldTape<B> {
 impl World {
     /// Packs the world. It has to be [canonical](Self::canonicalise).
     pub fn pack(&mut self, setup: &Setup) -> Packed {
-        self.pack_parts(setup, Touched::ALL, &Packed::default())
-    }
-
-    /// Packs the world, which was the same as the one that `before` was packed of when [`restore`](Self::restore) was
-    /// called. What has not changed since is taken from there.
-    pub fn pack_after(&mut self, setup: &Setup, before: &Packed) -> Packed {
-        self.pack_parts(setup, self.touched, before)
-    }
-
-    fn pack_parts(&mut self, setup: &Setup, touched: Touched, before: &Packed) -> Packed {
-        let clients = setup.clients.len() as u8;
-        let old = Sections::of(before, clients);
-        let mut tape = WorldTape(Writer::new(self.layout));
-        let mut ends = SectionEnds::default();
-        tape.0.skip(ends_bits(clients));
-        self.fold_rest(setup, &mut tape);
-        ends.push(tape.0.end_section());
-        for index in 0..clients {
-            if touched.has_client(index) {
-                self.fold_client(setup, index, &mut tape);
-            } else {
-                tape.0.words.extend_from_slice(old.client(index));
-            }
-            ends.push(tape.0.end_section());
-        }
-        if touched.has_nodes() {
-            self.fold_nodes(setup, &mut tape);
-        } else {
-            tape.0.words.extend_from_slice(old.nodes());
-        }
-        ends.push(tape.0.end_section());
-        self.fold_messages(setup, &mut tape);
-        tape.0.finish(ends)
+        let sections: SmallVec<[Words; 6]> =
+            Section::all(setup).map(|section| self.pack_section(setup, section)).collect();
+        Packed::of(self.flags, sections.iter().map(|words| &words[..]))
     }
 
     /// Becomes the world that was packed. Whatever it was before, it has to be of the same setup.
     pub fn unpack(&mut self, setup: &Setup, packed: &Packed) {
-        self.unpack_over(setup, packed, &Packed::default());
-    }
-
-    /// The same for a world that is the one that `held` was packed of: only what differs is read.
-    pub fn unpack_over(&mut self, setup: &Setup, packed: &Packed, held: &Packed) {
-        let clients = setup.clients.len() as u8;
-        let (new, old) = (Sections::of(packed, clients), Sections::of(held, clients));
-        let layout = self.layout;
-        let tape = |words| WorldTape(Reader::new(words, layout));
-        if new.rest() != old.rest() {
-            let mut tape = tape(new.rest());
-            tape.0.skip(ends_bits(clients));
-            self.fold_rest(setup, &mut tape);
-        }
-        for index in (0..clients).filter(|index| new.client(*index) != old.client(*index)) {
-            self.fold_client(setup, index, &mut tape(new.client(index)));
-        }
-        if new.nodes() != old.nodes() {
-            self.fold_nodes(setup, &mut tape(new.nodes()));
-        }
-        if new.messages() != old.messages() {
-            self.fold_messages(setup, &mut tape(new.messages()));
+        self.flags = packed.flags();
+        for (section, words) in Section::all(setup).zip(packed.sections()) {
+            self.unpack_section(setup, section, words);
         }
     }
 
-    /// Everything that is not in a section of its own.
+    /// Packs a section. The world has to be canonical.
+    pub(crate) fn pack_section(&mut self, setup: &Setup, section: Section) -> Words {
+        let mut tape = WorldTape(Writer::new(self.layout));
+        self.fold_section(setup, section, &mut tape);
+        tape.0.finish()
+    }
+
+    /// Puts back a section that was packed.
+    pub(crate) fn unpack_section(&mut self, setup: &Setup, section: Section, words: &[u64]) {
+        let mut tape = WorldTape(Reader::new(words, self.layout));
+        self.fold_section(setup, section, &mut tape);
+    }
+
+    fn fold_section<B: Bits>(&mut self, setup: &Setup, section: Section, tape: &mut WorldTape<B>) {
+        match section {
+            Section::Rest => self.fold_rest(setup, tape),
+            Section::Client(client) => {
+                self.fold_client(setup, client, tape);
+                self.fold_mail(setup, client, tape);
+            }
+            Section::Node(node) => self.fold_node(setup, node, tape),
+        }
+    }
+
     fn fold_rest(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        tape.flag(&mut self.flags.lost_update);
-        tape.flag(&mut self.flags.stale_write);
-        tape.flag(&mut self.flags.wrong_release);
         for fault in setup.faults.kinds() {
             let mut left = self.faults.get(fault);
             tape.small(&mut left, 4);
             self.faults.set(fault, left);
         }
         let checked = setup.policy.program.check.takes_tokens();
-        for account in &mut self.accounts {
+        for account in self.accounts.iter_mut() {
             tape.small(&mut account.grant, RANK_BITS);
             if checked {
                 tape.fence(&mut account.fence);
@@ -431,7 +371,7 @@ impl World {
 
     fn fold_client(&mut self, setup: &Setup, index: u8, tape: &mut impl Tape) {
         let config = Self::config(setup, index);
-        let client = &mut self.clients[index as usize];
+        let client = &mut *self.clients[index as usize];
         let mut running = client.running as u8;
         tape.small(&mut running, 2);
         client.running = match running {
@@ -449,23 +389,23 @@ impl World {
         }
     }
 
-    fn fold_nodes(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        for node in &mut self.nodes {
-            fold_memory(&mut node.memory, setup, tape);
-            if setup.policy.is_notified() {
-                for clients in &mut node.subscribers[..setup.resources as usize] {
-                    tape.small(clients, MAX_CLIENTS as u32);
-                }
+    fn fold_node(&mut self, setup: &Setup, index: u8, tape: &mut impl Tape) {
+        let node = &mut *self.nodes[index as usize];
+        fold_memory(&mut node.memory, setup, tape);
+        if setup.policy.is_notified() {
+            for clients in &mut node.subscribers[..setup.resources as usize] {
+                tape.small(clients, MAX_CLIENTS as u32);
             }
-            if setup.restart_delay.0 > 0 {
-                fold_span(&mut node.down, tape);
-            }
+        }
+        if setup.restart_delay.0 > 0 {
+            fold_span(&mut node.down, tape);
         }
     }
 
     fn fold_replicas(&mut self, setup: &Setup, tape: &mut impl Tape) {
-        self.replicas.resize(self.replicas_left(setup), Replica::default());
-        for replica in &mut self.replicas {
+        let left = self.replicas_left(setup);
+        self.replicas.resize(left, Replica::default());
+        for replica in self.replicas.iter_mut() {
             fold_memory(&mut replica.memory, setup, tape);
             if Self::ranks_replicas(setup) {
                 tape.flag(&mut replica.is_newest);
@@ -486,21 +426,22 @@ impl World {
     fn fold_disks(&mut self, setup: &Setup, tape: &mut impl Tape) {
         if !self.needs_disk(setup) {
             self.saved.clear();
-            self.until_sync = 0;
+            *self.until_sync = 0;
             return;
         }
         fold_span(&mut self.until_sync, tape);
         self.saved.resize(setup.policy.nodes as usize, Memory::default());
-        for memory in &mut self.saved {
+        for memory in self.saved.iter_mut() {
             fold_memory(memory, setup, tape);
         }
     }
 
-    fn fold_messages<B: Bits>(&mut self, setup: &Setup, tape: &mut WorldTape<B>) {
-        let mut count = self.messages.len() as u32;
+    fn fold_mail<B: Bits>(&mut self, setup: &Setup, client: u8, tape: &mut WorldTape<B>) {
+        let mail = &mut *self.mail[client as usize];
+        let mut count = mail.len() as u32;
         tape.number(&mut count, COUNT_BITS);
         let blank = Message {
-            lane: Lane { client: 0, site: Site::Store, direction: Direction::Request },
+            lane: Lane { client, site: Site::Store, direction: Direction::Request },
             slot: Slot(0),
             body: Body::Reply(Reply::Done),
             age: 0,
@@ -510,8 +451,8 @@ impl World {
             sent: Sent::Once,
             tag: 0,
         };
-        self.messages.resize(count as usize, blank);
-        for message in &mut self.messages {
+        mail.resize(count as usize, blank);
+        for message in mail.iter_mut() {
             fold_message(message, setup, tape);
         }
     }
@@ -578,7 +519,7 @@ fn fold_message<B: Bits>(message: &mut Message, setup: &Setup, tape: &mut WorldT
 }
 
 /// How many bits the fields take that every message has.
-const HEAD_BITS: u32 = 11;
+const HEAD_BITS: u32 = 9;
 
 /// The number that stands for the resource among those of the nodes.
 const STORE: u8 = 7;
@@ -588,27 +529,23 @@ fn pack_head(message: &Message) -> u32 {
         Site::Node(node) => node,
         Site::Store => STORE,
     };
-    u32::from(message.lane.client)
-        | u32::from(site) << 2
-        | u32::from(message.slot.0) << 5
-        | u32::from(message.lane.direction == Direction::Reply) << 7
-        | u32::from(message.delayed) << 8
-        | u32::from(message.awaited) << 9
-        | u32::from(message.bereft) << 10
+    u32::from(site)
+        | u32::from(message.slot.0) << 3
+        | u32::from(message.lane.direction == Direction::Reply) << 5
+        | u32::from(message.delayed) << 6
+        | u32::from(message.awaited) << 7
+        | u32::from(message.bereft) << 8
 }
 
 fn unpack_head(head: u32, message: &mut Message) {
     let bit = |at: u32| head >> at & 1 != 0;
-    let site = (head >> 2 & 7) as u8;
-    message.lane = Lane {
-        client: (head & 3) as u8,
-        site: if site == STORE { Site::Store } else { Site::Node(site) },
-        direction: if bit(7) { Direction::Reply } else { Direction::Request },
-    };
-    message.slot = Slot((head >> 5 & 3) as u8);
-    message.delayed = bit(8);
-    message.awaited = bit(9);
-    message.bereft = bit(10);
+    let site = (head & 7) as u8;
+    message.lane.site = if site == STORE { Site::Store } else { Site::Node(site) };
+    message.lane.direction = if bit(5) { Direction::Reply } else { Direction::Request };
+    message.slot = Slot((head >> 3 & 3) as u8);
+    message.delayed = bit(6);
+    message.awaited = bit(7);
+    message.bereft = bit(8);
 }
 
 fn fold_reply(body: &mut Body, tape: &mut impl Tape) {
@@ -753,5 +690,4 @@ fn blank_command(tag: u8) -> Command {
     }
 }
 
-const _: () = assert!(ends_bits(MAX_CLIENTS as u8) < u64::BITS, "the ends of the sections lie in the first word");
 const _: () = assert!(protocol::MAX_NODES <= STORE as usize, "a node must not be taken for the resource");

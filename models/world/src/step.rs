@@ -1,18 +1,19 @@
 //! What a step does.
 
 use protocol::{
-    Acquire, Command, Fence, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Ticks, Time, Verb,
-    Worker,
+    Acquire, Command, Fence, Input, Notice, OpId, Outcome, Place, QuorumOf, Reply, Resource, Slot, Time, Verb, Worker,
 };
 use smallvec::SmallVec;
 
 use crate::action::{Action, Process};
 use crate::event::{Event, Observer};
 use crate::message::{Body, Direction, Lane, Message, Sent, Site, acquires, releases};
-use crate::server::{Acquisition, Node, Replica, Request};
+use crate::section::Section;
+use crate::server::{Acquisition, Memory, Node, Replica, Request};
 use crate::setup::{Fault, Network, Persistence, Setup};
 use crate::store::{OUTDATED, WRITTEN};
-use crate::world::{Flags, Running, World};
+use crate::watched::Watched;
+use crate::world::{Running, World};
 
 /// The effects of one step of a core, kept on the stack.
 #[derive(Default)]
@@ -25,18 +26,12 @@ impl protocol::Outbox for Effects {
 }
 
 impl World {
-    /// Carries out an action that [`actions`](Self::actions) listed.
-    pub fn apply(&mut self, setup: &Setup, action: Action, observer: &mut impl Observer) {
-        self.flags = Flags::default();
-        if let Some(fault) = action.fault() {
-            self.faults.set(fault, self.faults.get(fault) - 1);
-            observer.event(Event::Fault(fault));
-        }
+    /// Does what an action does where it takes place.
+    pub(crate) fn act(&mut self, setup: &Setup, action: Action, observer: &mut impl Observer) {
         match action {
             Action::Start(client) => self.step_client(setup, client, Input::Acquire, observer),
             Action::Wake(client) => self.step_client(setup, client, Input::Wake, observer),
             Action::Deliver(lane, at) => self.deliver(setup, lane, at, observer),
-            Action::Tick => self.tick(setup, None, observer),
             Action::Resume(client) | Action::Rejoin(client) => self.resume(client),
             Action::Heal(link) => self.heal(link),
             Action::Replicate(replica) => self.replicate(setup, replica),
@@ -51,8 +46,7 @@ impl World {
             Action::Restart(node) => self.restart(setup, node, observer),
             Action::JumpForward(node) => {
                 if setup.is_jumpy() {
-                    let ended = |resource, by| observer.event(Event::Expired { node, resource, by });
-                    self.advance(setup, node, setup.jump.0 as u8, ended);
+                    self.advance(setup, node, setup.jump.0 as u8, observer);
                 }
             }
             Action::JumpBack(node) => {
@@ -60,109 +54,84 @@ impl World {
                     self.turn_back(node, setup.jump.0 as u8);
                 }
             }
-            Action::Gain(process) => self.gain(setup, process, observer),
-            Action::Lag(process) => self.tick(setup, Some(process), observer),
+            Action::Gain(Process::Client(client)) => self.tick_clock(setup, client, observer),
+            Action::Gain(Process::Node(node)) => self.advance(setup, node, 1, observer),
             Action::Cut(link) => self.cut_off(setup, link),
             Action::Failover(replica) => self.fail_over(setup, replica, observer),
-            Action::Evict(node, key) => {
-                self.touched.nodes();
-                self.nodes[node as usize].memory.entries[key.0 as usize] = None;
-            }
+            Action::Evict(node, key) => self.nodes[node as usize].memory.entries[key.0 as usize] = None,
             Action::EvictCounter(node, key) => {
-                self.touched.nodes();
                 self.nodes[node as usize].memory.counters[key.0 as usize] = Fence(0);
             }
             Action::Cancel(client) => self.step_client(setup, client, Input::Cancel, observer),
             Action::CancelUnsent(client) => self.cancel_unsent(setup, client, observer),
+            // They have no place of their own.
+            Action::Tick | Action::Lag(_) => {}
         }
     }
 
     fn take(&mut self, lane: Lane, at: u8) -> Message {
         let position = self.position(lane, at);
-        self.messages.remove(position)
-    }
-
-    /// One tick, for everybody but a process whose clock lags.
-    fn tick(&mut self, setup: &Setup, lags: Option<Process>, observer: &mut impl Observer) {
-        let believers = self.believers(setup);
-        self.pass_time(setup, lags, |node, resource, by| observer.event(Event::Expired { node, resource, by }));
-        self.note_lapses(setup, believers, observer);
-    }
-
-    /// One tick, for a single clock.
-    fn gain(&mut self, setup: &Setup, process: Process, observer: &mut impl Observer) {
-        let believers = self.believers(setup);
-        match process {
-            Process::Client(client) => {
-                self.touched.client(client);
-                self.clients[client as usize].worker.rebase(Ticks(1));
-            }
-            Process::Node(node) => {
-                self.advance(setup, node, 1, |resource, by| observer.event(Event::Expired { node, resource, by }));
-            }
-        }
-        self.note_lapses(setup, believers, observer);
-    }
-
-    fn note_lapses(&self, setup: &Setup, believers: u8, observer: &mut impl Observer) {
-        let after = self.believers(setup);
-        for client in (0..self.clients.len() as u8).filter(|c| believers & !after & (1 << c) != 0) {
-            observer.event(Event::Lapsed { client });
-        }
-    }
-
-    /// The clients that believe they hold a lock, as bits.
-    fn believers(&self, setup: &Setup) -> u8 {
-        let holds = |client: &u8| Self::slots(setup, *client).any(|(slot, _)| self.believes(setup, *client, slot));
-        (0..self.clients.len() as u8).filter(holds).fold(0, |bits, client| bits | 1 << client)
+        self.mail[lane.client as usize].remove(position)
     }
 
     fn delay(&mut self, setup: &Setup, lane: Lane, at: u8, observer: &mut impl Observer) {
         let position = self.position(lane, at);
-        let message = &mut self.messages[position];
+        let message = &mut self.mail[lane.client as usize][position];
         message.delayed = true;
         message.age = setup.latency_greatest.0 as u8;
         observer.event(Event::Delayed { tag: message.tag });
-        self.sort_lanes(setup);
+        self.sort_lanes(setup, lane.client);
     }
 
     /// Puts a copy of a request under way, for whose answer nobody waits.
     fn duplicate(&mut self, setup: &Setup, lane: Lane, at: u8, observer: &mut impl Observer) {
         let tag = self.tag();
         let position = self.position(lane, at);
-        let original = &mut self.messages[position];
+        let original = &mut self.mail[lane.client as usize][position];
         observer.event(Event::Duplicated { tag: original.tag, copy: tag });
         let copy = Message { age: 0, delayed: false, awaited: false, sent: Sent::Again, tag, ..*original };
         if is_write(&copy) {
             original.sent = Sent::Twice;
         }
-        self.sort_lanes(setup);
+        self.sort_lanes(setup, lane.client);
         self.post(setup, copy);
     }
 
     fn crash(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
-        self.touched.client(client);
-        self.touched.nodes();
-        let state = &mut self.clients[client as usize];
+        let state = &mut *self.clients[client as usize];
         state.running = Running::Crashed;
         state.pause_left = 0;
         state.worker.crash();
         state.grants = Default::default();
-        for entry in self.memories().flat_map(|m| &mut m.entries).flatten() {
-            entry.by.bereft |= entry.by.client == client;
-        }
-        for message in self.messages.iter_mut().filter(|m| m.lane.client == client) {
-            message.bereft = true;
-        }
+        self.mail[client as usize].iter_mut().for_each(|message| message.bereft = true);
         self.stop_awaiting(setup, client, |_| false, observer);
-        for node in &mut self.nodes {
-            node.subscribers.iter_mut().for_each(|clients| *clients &= !(1 << client));
+    }
+
+    /// What a crash of a client means for the lock servers, their disks and their replicas.
+    pub(crate) fn bereave(&mut self, section: Section, client: u8) {
+        let bereave = |memory: &mut Memory| {
+            for entry in memory.entries.iter_mut().flatten() {
+                entry.by.bereft |= entry.by.client == client;
+            }
+        };
+        match section {
+            Section::Client(_) => {}
+            Section::Node(node) => {
+                let node = &mut *self.nodes[node as usize];
+                bereave(&mut node.memory);
+                node.subscribers.iter_mut().for_each(|clients| *clients &= !(1 << client));
+            }
+            Section::Rest => {
+                self.saved.iter_mut().for_each(bereave);
+                self.replicas.iter_mut().for_each(|replica| bereave(&mut replica.memory));
+                self.rank_replicas();
+            }
         }
     }
 
     /// A caller gives up before the client's requests have left it.
     fn cancel_unsent(&mut self, setup: &Setup, client: u8, observer: &mut impl Observer) {
-        self.messages.retain(|m| {
+        self.mail[client as usize].retain(|m| {
             let unsent = m.is_withdrawn_by(setup, client);
             if unsent {
                 observer.event(Event::Lost { tag: m.tag });
@@ -173,8 +142,8 @@ impl World {
     }
 
     fn restart(&mut self, setup: &Setup, index: u8, observer: &mut impl Observer) {
-        self.touched.nodes();
-        let node = &mut self.nodes[index as usize];
+        self.spend(Fault::Restart, observer);
+        let node = &mut *self.nodes[index as usize];
         match setup.persistence {
             Persistence::Nothing => *node = Node::default(),
             Persistence::EverySecond => node.memory = self.saved[index as usize],
@@ -185,7 +154,6 @@ impl World {
         if !self.needs_disk(setup) {
             self.save(setup);
         }
-        self.break_connections(index, observer);
     }
 
     fn replicate(&mut self, setup: &Setup, replica: u8) {
@@ -194,25 +162,26 @@ impl World {
             self.replicas.iter_mut().for_each(|other| other.is_newest = false);
         }
         self.replicas[replica as usize] = Replica { memory, is_newest: Self::ranks_replicas(setup) };
+        self.rank_replicas();
     }
 
     /// A replica takes the place of the master, and those that are left copy all that it has.
     fn fail_over(&mut self, setup: &Setup, replica: u8, observer: &mut impl Observer) {
-        self.touched.nodes();
+        self.spend(Fault::Failover, observer);
         let Replica { memory, .. } = self.replicas.remove(replica as usize);
-        self.nodes[0] = Node { memory, ..Node::default() };
+        *self.nodes[0] = Node { memory, ..Node::default() };
         if let Some(saved) = self.saved.first_mut() {
             *saved = memory;
         }
-        self.replicas.truncate(self.replicas_left(setup));
+        let left = self.replicas_left(setup);
+        self.replicas.truncate(left);
         self.replicas.fill(Replica { memory, is_newest: false });
-        self.break_connections(0, observer);
     }
 
-    /// The connections to a server break, and with them goes what is under way on them.
-    fn break_connections(&mut self, index: u8, observer: &mut impl Observer) {
-        self.messages.retain(|m| {
-            let breaks = m.lane.site == Site::Node(index);
+    /// A client's connection to a server breaks, and with it goes what is under way on it.
+    pub(crate) fn break_connection(&mut self, client: u8, node: u8, observer: &mut impl Observer) {
+        self.mail[client as usize].retain(|m| {
+            let breaks = m.lane.site == Site::Node(node);
             if breaks {
                 observer.event(Event::Lost { tag: m.tag });
             }
@@ -279,8 +248,7 @@ impl World {
                 }
                 let lease = setup.lease_of(client);
                 let request = Request { resource, verb, mint, by, lease };
-                self.touched.nodes();
-                let node = &mut self.nodes[index as usize];
+                let node = &mut *self.nodes[index as usize];
                 let served = node.memory.serve(&setup.policy, request);
                 if verb == Verb::Subscribe {
                     node.subscribers[resource.0 as usize] |= 1 << client;
@@ -298,21 +266,25 @@ impl World {
                 Command::Read { account, .. } | Command::Check { account, .. } | Command::Write { account, .. },
                 Site::Store,
             ) => {
+                let client = message.lane.client;
                 let other = self.other_half(message);
                 if let Some(original) = other.filter(|_| message.is_copy()) {
-                    self.messages[original].sent = Sent::Once;
+                    self.mail[client as usize][original].sent = Sent::Once;
                 }
                 let stored =
                     self.accounts[account.0 as usize].serve(setup.policy.program.check, setup.compare, command, grant);
                 self.flags.lost_update |= stored.lost_update;
                 self.flags.stale_write |= stored.stale;
                 if stored.accepted {
-                    let client = message.lane.client;
                     let again = message.awaited && self.clients[client as usize].worker.writes_done() > 0;
                     observer.event(Event::Accepted { client, again });
-                    self.outdate(account, message, other, setup);
+                    // Of a write that was sent twice, the second to come writes what is there already.
+                    if !matches!(command, Command::Write { seen: WRITTEN, .. }) {
+                        self.outdate(setup, client, account, other);
+                        self.overwritten = Some(account);
+                    }
                 }
-                self.sort_lanes(setup);
+                self.sort_lanes(setup, client);
                 Some(stored.reply)
             }
             (Command::Lock { .. }, Site::Store)
@@ -347,7 +319,7 @@ impl World {
     /// happens now, and there are more of them than can still be lost.
     fn is_being_told(&self, client: u8, slot: Slot) -> bool {
         let same = |m: &&Message| m.is_notification() && m.lane.client == client && m.slot == slot && !m.delayed;
-        self.messages.iter().filter(same).count() > usize::from(self.faults.get(Fault::DropReply))
+        self.mail[client as usize].iter().filter(same).count() > usize::from(self.faults.get(Fault::DropReply))
     }
 
     /// A subscription ends when the client no longer wants the lock: it closes that connection.
@@ -357,7 +329,6 @@ impl World {
         }
         let locks = *self.clients[client as usize].worker.locks();
         for resource in (0..setup.resources).map(Resource) {
-            self.touched.nodes();
             let wanted = Self::slots(setup, client).any(|(slot, name)| name == resource && locks.wants(slot));
             if !wanted {
                 self.nodes.iter_mut().for_each(|node| node.subscribers[resource.0 as usize] &= !(1 << client));
@@ -376,12 +347,11 @@ impl World {
         if !is_current || is_old {
             return;
         }
-        let stands = |n: &&Node| n.memory.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
+        let stands = |n: &&Watched<Node>| n.memory.entries[resource.0 as usize].is_some_and(|e| e.by.is(by));
         if self.nodes.iter().filter(stands).count() != setup.policy.quorum as usize {
             return;
         }
-        self.touched.client(client);
-        self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
+        self.grant(client, slot);
         observer.event(Event::Granted { to: by, resource });
     }
 
@@ -390,35 +360,30 @@ impl World {
         if setup.policy.quorum_of == QuorumOf::All || setup.policy.acquire == Acquire::Unlocked {
             return;
         }
-        self.touched.client(client);
         for (slot, _) in Self::slots(setup, client) {
             if self.clients[client as usize].grants[slot.0 as usize] == 0 {
-                self.clients[client as usize].grants[slot.0 as usize] = self.next_grant();
+                self.grant(client, slot);
             }
         }
     }
 
-    /// After an accepted write, what anybody had read before is no longer what the account holds.
+    fn grant(&mut self, client: u8, slot: Slot) {
+        self.clients[client as usize].grants[slot.0 as usize] = self.next_grant;
+        self.next_grant += 1;
+    }
+
+    /// After an accepted write, what a client had read before is no longer what the account holds.
     ///
     /// But of a write that was sent twice, the second to come (`other`) writes what is there already.
-    fn outdate(&mut self, account: Resource, by: &Message, other: Option<usize>, setup: &Setup) {
-        if let Body::Request { command: Command::Write { seen: WRITTEN, .. }, .. } = by.body {
+    pub(crate) fn outdate(&mut self, setup: &Setup, client: u8, account: Resource, other: Option<usize>) {
+        let config = Self::config(setup, client);
+        if config.locks.as_slice()[Worker::account_slot(&config).0 as usize] != account {
             return;
         }
-        let works_on = |client: usize| {
-            let config = Self::config(setup, client as u8);
-            config.locks.as_slice()[Worker::account_slot(&config).0 as usize]
-        };
-        for (index, client) in self.clients.iter_mut().enumerate() {
-            if works_on(index) == account
-                && let Some(seen) = client.worker.seen_mut()
-            {
-                self.touched.client(index as u8);
-                *seen = OUTDATED;
-            }
+        if let Some(seen) = self.clients[client as usize].worker.seen_mut() {
+            *seen = OUTDATED;
         }
-        let works = |m: &Message| works_on(m.lane.client as usize) == account;
-        for (index, message) in self.messages.iter_mut().enumerate().filter(|(_, m)| works(m)) {
+        for (index, message) in self.mail[client as usize].iter_mut().enumerate() {
             match &mut message.body {
                 Body::Request { command: Command::Write { seen, .. }, .. } | Body::Reply(Reply::Account(seen)) => {
                     *seen = if Some(index) == other { WRITTEN } else { OUTDATED };
@@ -426,6 +391,7 @@ impl World {
                 Body::Request { .. } | Body::Reply(_) => {}
             }
         }
+        self.sort_lanes(setup, client);
     }
 
     /// Of a write that was sent twice, the one that is still under way.
@@ -438,7 +404,7 @@ impl World {
             Sent::Again => Sent::Twice,
         };
         let is_other = |m: &Message| m.sent == wanted && m.lane == message.lane && m.body == message.body;
-        self.messages.iter().position(is_other)
+        self.mail[message.lane.client as usize].iter().position(is_other)
     }
 
     fn settle(&mut self, setup: &Setup, message: Message, reply: Reply, observer: &mut impl Observer) {
@@ -455,9 +421,8 @@ impl World {
 
     /// Steps a client's core and carries out its effects.
     fn step_client(&mut self, setup: &Setup, client: u8, input: Input, observer: &mut impl Observer) {
-        self.touched.client(client);
         let config = Self::config(setup, client);
-        let before = self.clients[client as usize];
+        let before = *self.clients[client as usize];
         let mut effects = Effects::default();
         self.clients[client as usize].worker.step(&config, Time(0), input, &mut effects);
         self.forget_answers(setup, client, &before.worker, observer);
@@ -516,9 +481,8 @@ impl World {
     fn is_stuck(&self, setup: &Setup, client: u8, op: OpId, command: Command) -> bool {
         let gives_back = matches!(command, Command::Lock { verb, .. } if releases(verb));
         let passed_by = |m: &Message| m.is_copy() || m.delayed && setup.network == Network::Unordered;
-        let in_the_way =
-            |m: &Message| m.is_request() && m.lane.client == client && m.place() == op.place && !passed_by(m);
-        !gives_back && self.messages.iter().any(in_the_way)
+        let in_the_way = |m: &Message| m.is_request() && m.place() == op.place && !passed_by(m);
+        !gives_back && self.mail[client as usize].iter().any(in_the_way)
     }
 
     /// Marks what the core no longer waits for. A reply that nobody waits for is taken out of the world.
@@ -538,8 +502,8 @@ impl World {
         still: impl Fn(&Message) -> bool,
         observer: &mut impl Observer,
     ) {
-        self.messages.retain(|message| {
-            if message.lane.client != client || !message.awaited || still(message) {
+        self.mail[client as usize].retain(|message| {
+            if !message.awaited || still(message) {
                 return true;
             }
             message.awaited = false;
@@ -548,12 +512,12 @@ impl World {
             }
             message.is_request()
         });
-        self.sort_lanes(setup);
+        self.sort_lanes(setup, client);
     }
 
     /// A grant ends with its acquisition.
     fn forget_grants(&mut self, setup: &Setup, client: u8, before: &Worker) {
-        let state = &mut self.clients[client as usize];
+        let state = &mut *self.clients[client as usize];
         for (slot, _) in Self::slots(setup, client) {
             if state.worker.locks().current(slot) != before.locks().current(slot) {
                 state.grants[slot.0 as usize] = 0;

@@ -14,10 +14,10 @@ use protocol::{Fence, Fencing, MAX_NODES, NodeId, Nodes, Seen, Tape, Time, Token
 use smallvec::SmallVec;
 
 use crate::message::{Lane, Link, Links, Site};
+use crate::mix::Mix;
 use crate::server::Memory;
 use crate::setup::{MAX_CLIENTS, Setup};
-use crate::touched::Touched;
-use crate::world::{Client, World};
+use crate::world::World;
 
 /// Which processes of a setup can trade places.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,11 +130,11 @@ fn orders(classes: &[u8]) -> Vec<Places> {
 impl World {
     /// Gives processes new places.
     pub fn permute(&mut self, setup: &Setup, to: &Permutation) {
-        self.touched = Touched::ALL;
         let (client, node) = (inverse(&to.clients), inverse(&to.nodes));
-        let before: SmallVec<[Client; 2]> = SmallVec::from_slice(&self.clients);
+        let (clients, mail) = (self.clients.clone(), self.mail.clone());
         for (place, from) in to.clients.iter().enumerate() {
-            self.clients[place] = before[*from as usize];
+            self.clients[place] = clients[*from as usize].clone();
+            self.mail[place] = mail[*from as usize].clone();
         }
         let mut rename = Rename(&node);
         for index in 0..self.clients.len() as u8 {
@@ -142,7 +142,7 @@ impl World {
         }
         let before = self.nodes.clone();
         for (place, from) in to.nodes.iter().enumerate() {
-            self.nodes[place] = before[*from as usize];
+            self.nodes[place] = before[*from as usize].clone();
         }
         if !self.saved.is_empty() {
             let before: SmallVec<[Memory; 3]> = SmallVec::from_slice(&self.saved);
@@ -161,23 +161,24 @@ impl World {
             Site::Node(at) => Site::Node(node[at as usize]),
             Site::Store => Site::Store,
         };
-        for message in &mut self.messages {
-            let Lane { client: from, site: far, direction } = message.lane;
-            message.lane = Lane { client: client[from as usize], site: site(far), direction };
-        }
         self.permute_cuts(|link| Link { client: client[link.client as usize], site: site(link.site) });
-        // A stable sort: in a lane with an order the messages keep it.
-        self.messages.sort_by_key(|message| message.lane);
-        self.sort_lanes(setup);
+        for (place, mail) in (0..).zip(self.mail.iter_mut()) {
+            for message in mail.iter_mut() {
+                message.lane = Lane { client: place, site: site(message.lane.site), ..message.lane };
+            }
+            // A stable sort: in a lane with an order the messages keep it.
+            mail.sort_by_key(|message| message.lane);
+        }
+        (0..self.mail.len() as u8).for_each(|client| self.sort_lanes(setup, client));
     }
 
     fn permute_cuts(&mut self, moved: impl Fn(Link) -> Link) {
         let mut cuts: SmallVec<[(Link, Option<u8>); 4]> =
             self.cut_links().map(|(link, left)| (moved(link), left)).collect();
         cuts.sort_unstable();
-        self.cut = Links::default();
+        *self.cut = Links::default();
         cuts.iter().for_each(|(link, _)| self.cut.insert(*link));
-        self.cut_left = cuts.iter().filter_map(|(_, left)| *left).collect();
+        *self.cut_left = cuts.iter().filter_map(|(_, left)| *left).collect();
     }
 
     /// The links that are cut, and for how many ticks more each can stay so, where anything depends on it.
@@ -238,7 +239,7 @@ impl World {
             worker.fold(&Self::config(setup, index), &mut count);
             keys[index as usize] = count.0.finish();
         }
-        for message in &self.messages {
+        for message in self.messages() {
             let is_store = message.lane.site == Site::Store;
             let about = (is_store, message.lane.direction, message.slot, message.body, message.age);
             let key = Mix::of(&(about, message.delayed, message.awaited, message.sent));
@@ -301,15 +302,13 @@ impl World {
 
     /// Adds to the key of each lock server what is under way to it and from it.
     fn note_lanes(&self, place: &Places, keys: &mut [Mix; MAX_NODES]) {
-        let mut at = 0;
-        while let Some(first) = self.messages.get(at) {
-            let lane = first.lane;
+        let mut messages = self.messages().peekable();
+        while let Some(lane) = messages.peek().map(|first| first.lane) {
             let mut key = Mix::default();
             (place[lane.client as usize], lane.direction).hash(&mut key);
-            while let Some(message) = self.messages.get(at).filter(|message| message.lane == lane) {
+            while let Some(message) = messages.next_if(|message| message.lane == lane) {
                 let flags = (message.delayed, message.awaited, message.bereft, message.sent);
                 (message.slot, message.body, message.age, flags).hash(&mut key);
-                at += 1;
             }
             // Lanes are added up, because the clients trade places.
             if let Site::Node(node) = lane.site {
@@ -397,52 +396,5 @@ impl Tape for Count {
 
     fn seen(&mut self, value: &mut Seen) {
         self.0.write_u64(value.0.into());
-    }
-}
-
-/// A quick hash, the same on every machine. Two keys that are the same by chance cost a little of the reduction, and
-/// change nothing else.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mix(u64);
-
-impl Mix {
-    fn of(value: &impl Hash) -> u64 {
-        let mut mix = Self::default();
-        value.hash(&mut mix);
-        mix.finish()
-    }
-}
-
-// The golden ratio, as in Fibonacci hashing.
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        let mixed = (self.0 ^ self.0 >> 32).wrapping_mul(FACTOR);
-        mixed ^ mixed >> 29
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
-    }
-
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(value.into());
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value.wrapping_add(1)).wrapping_mul(FACTOR);
-    }
-
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-
-    fn write_isize(&mut self, value: isize) {
-        self.write_u64(value as i64 as u64);
     }
 }

@@ -20,7 +20,7 @@ fn represented(world: &World, setup: &Setup, symmetry: &Symmetry) -> World {
 /// Everything that a property asks, without names of processes.
 fn asked(world: &World, setup: &Setup) -> impl PartialEq + std::fmt::Debug + use<> {
     let rivals = world.rivals(setup).is_some();
-    (rivals, world.stray().is_some(), world.is_free(setup), world.is_finished(setup), world.flags)
+    (rivals, world.stray(setup).is_some(), world.is_free(setup), world.is_finished(setup), world.flags)
 }
 
 /// Where every step leads, what it witnesses and what fault it is; each world in the places that `exchange` gives.

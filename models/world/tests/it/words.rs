@@ -177,7 +177,7 @@ pub(crate) fn moved(world: &World, what: Action) -> Option<String> {
         | Action::EvictCounter(..) => return None,
         Action::Cancel(_) | Action::CancelUnsent(_) => return None,
     };
-    world.messages.iter().filter(|m| m.lane == on).nth(at.into()).map(message)
+    world.messages().filter(|m| m.lane == on).nth(at.into()).map(message)
 }
 
 /// An event; `named` tells what a message says by its name.
@@ -254,7 +254,7 @@ pub(crate) fn wrong(world: &World, setup: &Setup) -> Vec<String> {
     let flags = flags.into_iter().filter(|(raised, _)| *raised).map(|(_, said)| format!("!! {said}"));
     let rivals = world.rivals(setup).map(|(a, b)| format!("!! {} and {} both believe", client(a), client(b)));
     let stray = world
-        .stray()
+        .stray(setup)
         .map(|(node, lock)| format!("!! {} has a stray entry of {}", site(Site::Node(node)), name(Resource(lock))));
     flags.chain(rivals).chain(stray).collect()
 }
@@ -263,13 +263,13 @@ pub(crate) fn wrong(world: &World, setup: &Setup) -> Vec<String> {
 pub(crate) fn state(world: &World, setup: &Setup) -> Vec<String> {
     let clients = (0..world.clients.len() as u8).map(|index| client_line(world, setup, index));
     let nodes = (0..world.nodes.len()).map(|index| node_line(world, setup, index));
-    let replicas = (1..).zip(&world.replicas).map(|(number, replica)| {
+    let replicas = (1..).zip(world.replicas.iter()).map(|(number, replica)| {
         let newest = if replica.is_newest { ", the newest" } else { "" };
         format!("replica{number}: {}{newest}", entries(&replica.memory, setup).join(", "))
     });
-    let disks = (0..).zip(&world.saved).map(|(index, memory)| {
+    let disks = (0..).zip(world.saved.iter()).map(|(index, memory)| {
         let at = site(Site::Node(index));
-        format!("{at}'s disk: {}, written in {}", entries(memory, setup).join(", "), world.until_sync)
+        format!("{at}'s disk: {}, written in {}", entries(memory, setup).join(", "), *world.until_sync)
     });
     let checks = setup.policy.program.check != TokenCheck::Nothing;
     let accounts = (0..world.accounts.len()).filter(|_| checks).map(|index| account_line(world, setup, index));
@@ -347,7 +347,7 @@ pub(crate) fn wire(world: &World, setup: &Setup) -> Vec<String> {
         }
         line
     };
-    let mut lines: Vec<_> = world.messages.iter().map(line).collect();
+    let mut lines: Vec<_> = world.messages().map(line).collect();
     lines.extend(world.cut.iter().map(|on| format!("{}: cut", link(on))));
     if setup.network == Network::Unordered && !lines.is_empty() {
         lines.insert(0, "in any order:".to_owned());
