@@ -37,7 +37,7 @@
 //! Messages take any time, and clients any time to act, so ticks and steps interleave freely. Clients go on for ever, so
 //! there is no deadlock and no end.
 
-use check::explore::{Expand, Label, Sink, Successor};
+use check::explore::{Expand, Label, Sink, Successor, fingerprint};
 
 /// What the model is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -371,7 +371,8 @@ impl Expand for Small {
         let mut action = 0;
         self.steps(*state, |step| {
             let next = self.after(*state, step);
-            sink(Successor { action, state: next, free: true, events: 0 }, &|state| self.label(state));
+            let successor = Successor { action, fingerprint: fingerprint(&next), free: true, events: 0 };
+            sink(successor, &mut || (next, self.label(&next)));
             action += 1;
         });
     }

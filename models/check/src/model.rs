@@ -1,12 +1,14 @@
 //! A world as a model for a search.
 
+use std::hash::Hasher as _;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stateright::{Model, Property as Claim};
-use world::{Action, Packed, Setup, Symmetry, Witnesses, World};
+use world::{Action, Findings, Flags, Packed, Setup, Step, Steps, Symmetry, Witnesses, World};
 
-use crate::explore::{Expand, Label, Path, Sink, Successor};
+use crate::explore::{Expand, Fingerprinter, Label, Path, Sink, Successor, fingerprint};
 use crate::report::{Interchangeable, Limits};
 use crate::scenario::Property;
 
@@ -87,7 +89,7 @@ impl LockModel {
             Property::NoLostUpdate => world.flags.lost_update,
             Property::NoWrongRelease => world.flags.wrong_release,
             Property::NoStaleWrite => world.flags.stale_write,
-            Property::NoStrayGrant => world.stray().is_some(),
+            Property::NoStrayGrant => world.stray(&self.setup).is_some(),
             Property::NoOrphan | Property::DeadlockFree => false,
         }
     }
@@ -100,14 +102,6 @@ impl LockModel {
         let mut world = self.beginning.clone();
         world.unpack(&self.setup, packed);
         world
-    }
-
-    /// Takes a step in `next`, which comes as the world before it. None: it changes nothing.
-    fn follow(&self, next: &mut World, packed: &Packed, action: Action, seen: &mut Witnesses) -> Option<Packed> {
-        next.apply(&self.setup, action, seen);
-        next.canonicalise(&self.setup);
-        let packed_next = next.pack(&self.setup);
-        (packed_next != *packed).then(|| self.represent(next, packed_next))
     }
 
     /// Makes of a world the one that stands for it, and gives that one packed.
@@ -169,15 +163,22 @@ impl LockModel {
         self.representative(&world.pack(&self.setup))
     }
 
-    fn label_of(&self, world: &World) -> Label {
-        let mut label = Label::default();
-        for (bit, property) in STATE_PROPERTIES.iter().enumerate() {
-            let is_asked = self.asked & 1 << bit != 0;
-            label.violated |= u32::from(is_asked && self.violates(world, *property)) << bit;
-        }
-        label.goals = u8::from(world.is_free(&self.setup)) | u8::from(world.is_finished(&self.setup)) << 1;
-        label
+    fn label_of(&self, found: &Findings) -> Label {
+        let Flags { lost_update, stale_write, wrong_release } = found.flags;
+        let violated = [found.has_rivals, lost_update, wrong_release, stale_write, found.has_stray];
+        let bits = (0..).zip(violated).fold(0, |bits, (bit, is_violated)| bits | u32::from(is_violated) << bit);
+        Label { violated: bits & self.asked, goals: u8::from(found.is_free) | u8::from(found.is_finished) << 1 }
     }
+
+    fn asks(&self, property: Property) -> bool {
+        STATE_PROPERTIES.iter().position(|other| *other == property).is_some_and(|bit| self.asked & 1 << bit != 0)
+    }
+}
+
+fn hash_section(words: &[u64]) -> u64 {
+    let mut hasher = Fingerprinter::default();
+    words.iter().for_each(|word| hasher.write_u64(*word));
+    hasher.finish()
 }
 
 impl Model for LockModel {
@@ -194,9 +195,12 @@ impl Model for LockModel {
 
     fn next_state(&self, state: &Packed, action: Action) -> Option<Packed> {
         let mut seen = Witnesses::default();
-        let next = self.follow(&mut self.unpack(state), state, action, &mut seen);
+        let mut world = self.unpack(state);
+        world.apply(&self.setup, action, &mut seen);
+        world.canonicalise(&self.setup);
         self.seen.fetch_or(seen.0, Ordering::Relaxed);
-        next
+        let next = world.pack(&self.setup);
+        (next != *state).then(|| self.represent(&mut world, next))
     }
 
     fn properties(&self) -> Vec<Claim<Self>> {
@@ -214,46 +218,47 @@ impl Model for LockModel {
     }
 }
 
-/// What is kept from one expansion to the next: states that are expanded one after another differ little.
+/// What is kept from one expansion to the next.
 #[derive(Default)]
 pub struct Scratch {
-    /// The state that `world` is.
-    held: Packed,
-    world: World,
-    next: World,
-    actions: Vec<Action>,
+    steps: Option<Steps>,
 }
 
 impl Expand for LockModel {
     type Scratch = Scratch;
 
     fn expand(&self, state: &Packed, scratch: &mut Scratch, sink: &mut impl Sink<Packed>) {
-        let Scratch { held, world, next, actions } = scratch;
-        if *held == Packed::default() {
-            *world = self.beginning.clone();
-            *next = self.beginning.clone();
-        }
-        world.unpack_over(&self.setup, state, held);
-        held.clone_from(state);
-        next.restore_all(world);
-        actions.clear();
-        world.actions(&self.setup, actions);
-        for (index, action) in (0..).zip(actions.drain(..)) {
-            let mut seen = Witnesses::default();
-            next.apply(&self.setup, action, &mut seen);
-            next.canonicalise(&self.setup);
-            let packed = next.pack_after(&self.setup, state);
-            debug_assert_eq!(packed, next.pack(&self.setup), "{action:?} has changed what it does not say");
-            if packed != *state {
-                let packed = self.represent(next, packed);
-                let step = Successor { action: index, state: packed, free: action.fault().is_none(), events: seen.0 };
-                sink(step, &|_| self.label_of(next));
+        let steps = scratch.steps.get_or_insert_with(|| Steps::new(&self.setup, hash_section));
+        steps.enter(&self.setup, state);
+        let moves = steps.moves(&self.setup);
+        for index in 0.. {
+            let Some(what) = steps.next_move(moves, index.into()) else { break };
+            let Some(Step { to, witnesses }) = steps.take(&self.setup, what) else { continue };
+            let free = what.action.fault().is_none();
+            let mut give = |fingerprint, build: &mut dyn FnMut() -> (Packed, Label)| {
+                sink(Successor { action: index, fingerprint, free, events: witnesses.0 }, build);
+            };
+            if self.symmetry.is_some() {
+                let next = self.representative(&steps.packed(&to));
+                let label = self.label_of(&steps.findings(&self.setup, &to, self.asks(Property::NoStrayGrant)));
+                give(self.fingerprint(&next), &mut || (next.clone(), label));
+            } else {
+                let strays = self.asks(Property::NoStrayGrant);
+                let fingerprint = fingerprint(&steps.hash_at(&to));
+                give(fingerprint, &mut || (steps.packed(&to), self.label_of(&steps.findings(&self.setup, &to, strays))));
             }
-            next.restore(world);
         }
     }
 
+    fn fingerprint(&self, state: &Packed) -> NonZeroU64 {
+        fingerprint(&state.hash_sections(&self.setup, hash_section))
+    }
+
     fn label(&self, state: &Packed) -> Label {
-        self.label_of(&self.unpack(state))
+        self.label_of(&self.unpack(state).findings(&self.setup))
+    }
+
+    fn bytes(scratch: &Scratch) -> usize {
+        scratch.steps.as_ref().map_or(0, Steps::bytes)
     }
 }

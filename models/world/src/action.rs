@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use protocol::{Command, Fence, Resource, Ticks, Time, Verb};
 
 use crate::message::{Body, Direction, Lane, Link, Message, Sent, Site};
-use crate::section::Section;
+use crate::section::{Section, Sections};
 use crate::server::{Memory, Replica};
 use crate::setup::{Fault, Grain, Network, Persistence, Setup};
 use crate::world::{Running, World};
@@ -101,12 +101,18 @@ impl Action {
 impl World {
     /// Lists what can happen next, in ascending order.
     pub fn actions(&self, setup: &Setup, out: &mut Vec<Action>) {
-        for section in Section::all(setup) {
+        let sections = Self::active_sections(setup);
+        for section in sections.iter() {
             let has_traffic = self.has_traffic(section);
             self.actions_at(setup, section, has_traffic, out);
         }
-        let can_tick = Section::all(setup).all(|section| !self.is_due(setup, section));
-        order_actions(can_tick, out);
+        let can_tick = sections.iter().all(|section| !self.is_due(setup, section));
+        if can_tick {
+            out.push(Action::Tick);
+        } else {
+            out.retain(|action| !matches!(action, Action::Lag(_)));
+        }
+        out.sort_unstable();
     }
 
     /// Lists what can happen in a section, in ascending order; ticks without any regard to the others.
@@ -118,6 +124,17 @@ impl World {
             Section::Node(node) => self.actions_of_node(setup, node, has_traffic, out),
         }
         out[first..].sort_unstable();
+    }
+
+    /// The sections in which anything can ever happen, or be due.
+    pub(crate) fn active_sections(setup: &Setup) -> Sections {
+        let may = |faults: &[Fault]| faults.iter().any(|fault| setup.faults.get(*fault) > 0);
+        let is_active = |section: &Section| match section {
+            Section::Rest => setup.replicas > 0 || may(&[Fault::Partition]),
+            Section::Client(_) => true,
+            Section::Node(_) => may(&[Fault::Restart, Fault::Jump, Fault::Drift, Fault::Evict]),
+        };
+        Section::all(setup).filter(is_active).collect()
     }
 
     /// Whether something is under way to or from a lock server.
@@ -355,16 +372,6 @@ impl World {
     pub(crate) fn in_one_step(setup: &Setup) -> bool {
         setup.grain == Grain::Exchange
     }
-}
-
-/// Brings the actions of all sections into ascending order, with a tick if there can be one.
-pub(crate) fn order_actions(can_tick: bool, out: &mut Vec<Action>) {
-    if can_tick {
-        out.push(Action::Tick);
-    } else {
-        out.retain(|action| !matches!(action, Action::Lag(_)));
-    }
-    out.sort_unstable();
 }
 
 fn loss_of(message: &Message) -> Fault {

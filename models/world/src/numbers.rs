@@ -168,9 +168,9 @@ impl Numbers {
         all.fold(0, |all, ranks| all | ranks.0) >> (1u32 << bits) == 0
     }
 
-    /// The number of the next grant.
-    pub(crate) fn next_grant(&self) -> u8 {
-        (u64::BITS - (self.grants.0 | self.accepted.0).leading_zeros()).max(1) as u8
+    /// The latest grant; zero if there is none.
+    pub(crate) fn latest_grant(&self) -> u8 {
+        (u64::BITS - (self.grants.0 | self.accepted.0).leading_zeros()).saturating_sub(1) as u8
     }
 
     /// Of the grants that were accepted, those that anybody can still fall behind.

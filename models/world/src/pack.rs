@@ -62,6 +62,19 @@ impl Packed {
         })
     }
 
+    /// By what the state is known: the hashes of its sections, each at its place, and what was wrong with the last step
+    /// add up.
+    pub fn hash_sections(&self, setup: &Setup, hash: impl Fn(&[u64]) -> u64) -> u64 {
+        let flags = u64::from(self.flags().bits());
+        Section::all(setup).zip(self.sections()).fold(flags, |sum, (section, words)| {
+            let mut words = Words::from_slice(words);
+            if section == Section::Rest {
+                words[0] = Self::without_flags(words[0]);
+            }
+            sum.wrapping_add(section.at_its_place(hash(&words)))
+        })
+    }
+
     /// What was wrong with the last step.
     pub(crate) fn flags(&self) -> Flags {
         let bits = self.0.first().map_or(0, |word| word >> LENGTH_BITS);
@@ -76,7 +89,8 @@ impl Packed {
     /// Puts a state together.
     pub(crate) fn of<'a>(flags: Flags, sections: impl Iterator<Item = &'a [u64]>) -> Self {
         let mut words = SmallVec::new();
-        sections.for_each(|section| words.extend_from_slice(section));
+        // Few words at a time: one by one is quicker than a copy of memory.
+        sections.for_each(|section| section.iter().for_each(|word| words.push(*word)));
         words[0] |= u64::from(flags.bits()) << LENGTH_BITS;
         if words.spilled() {
             words.shrink_to_fit();

@@ -38,6 +38,11 @@ impl Section {
         })
     }
 
+    /// What the hash of its words counts at its place. An odd factor permutes the numbers.
+    pub(crate) fn at_its_place(self, hash: u64) -> u64 {
+        hash.wrapping_mul(2 * self.number() as u64 + 1)
+    }
+
     fn numbered(number: u8) -> Self {
         match number {
             0 => Self::Rest,
@@ -76,6 +81,23 @@ impl Sections {
 
     pub(crate) fn has_all(self, others: Self) -> bool {
         others.0 & !self.0 == 0
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Of one or two sections, the one with more states, and the other.
+    #[inline]
+    pub(crate) fn home(self) -> Option<(Section, Option<Section>)> {
+        let mut all = self.iter();
+        let first = all.next()?;
+        match (first, all.next(), all.next()) {
+            (only, None, _) => Some((only, None)),
+            (Section::Rest, Some(other), None) => Some((other, Some(Section::Rest))),
+            (first, Some(other), None) => Some((first, Some(other))),
+            (_, Some(_), Some(_)) => None,
+        }
     }
 
     pub(crate) fn iter(self) -> Members {

@@ -10,15 +10,17 @@
 //! Reachability").
 
 use alloc::vec::Vec;
-use core::hash::{Hash, Hasher};
+use core::hash::Hasher;
 
 use hashbrown::HashTable;
 use protocol::{Fencing, Resource};
+use smallvec::SmallVec;
 
-use crate::action::{Action, order_actions};
+use crate::action::Action;
 use crate::event::Witnesses;
 use crate::mix::Mix;
 use crate::numbers::{Numbers, Ranking};
+use crate::outcomes::{Effect, Key, NONE, Outcome, Outcomes};
 use crate::pack::{Packed, RANK_BITS, Words};
 use crate::part::Part;
 use crate::property::{Bits, is_free};
@@ -33,8 +35,12 @@ const MOST: usize = 1 << 18;
 /// [enter](Steps::enter) another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    ids: [u32; SECTIONS],
+    pub(crate) ids: [u32; SECTIONS],
+    /// The sum of their hashes.
+    hash: u64,
     flags: Flags,
+    /// Whether other numbers occur than where the step began.
+    is_renumbered: bool,
 }
 
 /// A step.
@@ -74,19 +80,52 @@ impl World {
     }
 }
 
+/// Something that can happen next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Move {
+    /// What.
+    pub action: Action,
+    /// Which of the plans.
+    pub(crate) plan: u32,
+}
+
+/// A list of moves. It means something to the [`Steps`] that it is from, and only until they enter another state.
+#[derive(Clone, Copy, Debug)]
+pub struct Moves(u32);
+
 /// The steps of a setup, as far as they are known.
 pub struct Steps {
     /// Where they are worked out.
     world: World,
     all: Sections,
     nodes: Sections,
+    active: Sections,
     hash: fn(&[u64]) -> u64,
     pools: [Pool; SECTIONS],
     numbers: Vec<Numbers>,
     numbers_index: HashTable<u32>,
+    plans: Vec<Plan>,
+    plans_index: HashTable<u32>,
+    parts: Vec<Part>,
     outcomes: Outcomes,
+    /// Where steps begin; there, the number of the next grant, and the nodes to or from which something is under way.
     at: Place,
     next_grant: u8,
+    busy: Bits,
+}
+
+/// The parts of an action, and what each looks at.
+struct Plan {
+    action: Action,
+    parts: SmallVec<[Planned; 2]>,
+}
+
+#[derive(Clone, Copy)]
+struct Planned {
+    /// Its number among all parts.
+    part: u32,
+    few: Sections,
+    more: Option<Sections>,
 }
 
 /// A section that is kept.
@@ -95,8 +134,23 @@ struct Piece {
     hash: u64,
     /// The numbers that occur in it, by their own number.
     numbers: u32,
+    /// The latest grant that occurs in it.
+    latest_grant: u8,
     traits: Traits,
+    /// What came of tasks that may look at this section, and perhaps at one other: as many as one finds at a glance.
+    known: SmallVec<[Known; 5]>,
 }
+
+/// What came of a task that may look at a section and at another one with this number.
+#[derive(Clone, Copy)]
+struct Known {
+    task: u32,
+    other: u32,
+    outcome: Outcome,
+}
+
+/// More than so many outcomes are not found at a glance.
+const AT_A_GLANCE: usize = 16;
 
 /// What a section adds to the [`Findings`].
 #[derive(Clone, Copy, Default)]
@@ -121,46 +175,33 @@ struct Pool {
 }
 
 /// What is worked out once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 enum Task {
     /// A part of a step, if the next grant has this number.
-    Take(Part, u8),
+    Take(u32, u8),
     /// The ranks of the numbers in a section, among those of the whole world.
     Rank(Section, u32),
     /// What can happen in a section, if there is traffic to it.
     List(Section, bool),
+    /// The order of what can happen in all sections, if a tick can.
+    Merge(bool),
     /// Whether a node has an entry of a client that nobody is left to release.
     Stray(u8, u8),
 }
 
-/// What came of it.
-#[derive(Clone, Copy)]
-enum Outcome {
-    /// It looks at more sections than these.
-    LooksFurther,
-    /// The sections have changed.
-    Changed { ids: u32, witnesses: Witnesses, flags: Flags, overwritten: Option<Resource> },
-    /// These actions are possible, and a tick perhaps not.
-    Actions { from: u32, to: u32, is_due: bool },
-    /// A question is answered.
-    Answer(bool),
-}
-
-/// An outcome, and on what it depends.
-struct Entry {
-    task: Task,
-    sections: Sections,
-    /// Where the numbers of these sections begin.
-    ids: u32,
-    outcome: Outcome,
-}
-
-#[derive(Default)]
-struct Outcomes {
-    index: HashTable<u32>,
-    entries: Vec<Entry>,
-    ids: Vec<u32>,
-    actions: Vec<Action>,
+impl Task {
+    /// A number that no other task has.
+    fn code(self) -> u32 {
+        let (kind, major, minor) = match self {
+            Self::Take(part, next_grant) => (0, part, next_grant),
+            Self::Rank(section, numbers) => (1, numbers, section.number() as u8),
+            Self::List(section, has_traffic) => (2, section.number() as u32, has_traffic.into()),
+            Self::Merge(can_tick) => (3, can_tick.into(), 0),
+            Self::Stray(node, client) => (4, node.into(), client),
+        };
+        debug_assert!(major < 1 << 21, "tasks have numbers of 21 bits");
+        major << 11 | u32::from(minor) << 3 | kind
+    }
 }
 
 impl Steps {
@@ -170,38 +211,49 @@ impl Steps {
             world: World::new(setup),
             all: Sections::all(setup),
             nodes: Sections::nodes(setup),
+            active: World::active_sections(setup),
             hash,
             pools: Default::default(),
             numbers: Vec::new(),
             numbers_index: HashTable::new(),
+            plans: Vec::new(),
+            plans_index: HashTable::new(),
+            parts: Vec::new(),
             outcomes: Outcomes::default(),
-            at: Place { ids: [0; SECTIONS], flags: Flags::default() },
+            at: Place { ids: [0; SECTIONS], hash: 0, flags: Flags::default(), is_renumbered: false },
             next_grant: 1,
+            busy: 0,
         }
     }
 
     /// How many bytes are kept at hand.
     pub fn bytes(&self) -> usize {
-        let pools = self.pools.iter().map(|pool| pool.pieces.capacity() * size_of::<Piece>() + pool.index.capacity() * 5);
-        let outcomes = &self.outcomes;
-        pools.sum::<usize>()
+        let pool = |pool: &Pool| pool.pieces.capacity() * size_of::<Piece>() + pool.index.allocation_size();
+        self.pools.iter().map(pool).sum::<usize>()
             + self.numbers.capacity() * size_of::<Numbers>()
-            + outcomes.index.capacity() * 5
-            + outcomes.entries.capacity() * size_of::<Entry>()
-            + outcomes.ids.capacity() * size_of::<u32>()
-            + outcomes.actions.capacity() * size_of::<Action>()
+            + self.numbers_index.allocation_size()
+            + self.plans.capacity() * size_of::<Plan>()
+            + self.outcomes.bytes()
     }
 
     /// Goes to a state, from which steps can then be taken.
     pub fn enter(&mut self, setup: &Setup, state: &Packed) -> Place {
-        if self.outcomes.entries.len() > MOST || self.pools.iter().any(|pool| pool.pieces.len() > MOST) {
+        if self.outcomes.len() > MOST || self.pools.iter().any(|pool| pool.pieces.len() > MOST) {
             *self = Self::new(setup, self.hash);
         }
         self.at.flags = state.flags();
+        self.at.hash = 0;
+        self.busy = 0;
+        let mut latest_grant = 0;
         for (section, words) in self.all.iter().zip(state.sections()) {
-            self.at.ids[section.number()] = self.enter_section(setup, section, words);
+            let id = self.enter_section(setup, section, words);
+            self.at.ids[section.number()] = id;
+            let piece = &self.pools[section.number()].pieces[id as usize];
+            self.at.hash = self.at.hash.wrapping_add(piece.hash);
+            self.busy |= piece.traits.busy;
+            latest_grant = latest_grant.max(piece.latest_grant);
         }
-        self.next_grant = self.numbers_of(&self.at).next_grant();
+        self.next_grant = latest_grant + 1;
         self.at
     }
 
@@ -215,6 +267,11 @@ impl Steps {
             words
         };
         let pool = &self.pools[section.number()];
+        // Often it is the same as in the state before.
+        let before = self.at.ids[section.number()];
+        if pool.pieces.get(before as usize).is_some_and(|piece| are_same(&piece.words, words)) {
+            return before;
+        }
         if let Some(id) = pool.find(words) {
             return id;
         }
@@ -223,85 +280,156 @@ impl Steps {
         self.keep(setup, section, numbers)
     }
 
-    /// Lists what can happen next, in ascending order.
-    pub fn actions(&mut self, setup: &Setup, out: &mut Vec<Action>) {
-        let busy = self.pieces(&self.at).fold(0, |bits, piece| bits | piece.traits.busy);
+    /// Lists what can happen next, in ascending order of the actions.
+    pub fn moves(&mut self, setup: &Setup) -> Moves {
+        let mut lists = SmallVec::<[u32; SECTIONS]>::new();
         let mut can_tick = true;
-        for section in self.all.iter() {
-            let has_traffic = matches!(section, Section::Node(node) if busy & 1 << node != 0);
-            let few = Sections::only(section).with(Section::Rest);
-            let at = self.at;
-            let listed = [few, few.and(self.nodes)]
-                .into_iter()
-                .map(|sections| self.work_out(setup, Task::List(section, has_traffic), sections, &at))
-                .find(|outcome| !matches!(outcome, Outcome::LooksFurther));
-            let Some(Outcome::Actions { from, to, is_due }) = listed else {
-                out.clear();
-                self.load(setup, &at);
-                return self.world.actions(setup, out);
+        for section in self.active.iter() {
+            let has_traffic = matches!(section, Section::Node(node) if self.busy & 1 << node != 0);
+            let Some((list, is_due)) = self.moves_at(setup, section, has_traffic) else {
+                return self.moves_of_the_whole(setup);
             };
+            lists.push(list);
             can_tick &= !is_due;
-            out.extend_from_slice(&self.outcomes.actions[from as usize..to as usize]);
         }
-        order_actions(can_tick, out);
+        let key = self.outcomes.key_of(Task::Merge(can_tick).code(), &lists);
+        if let Some(Outcome::Moves { list, .. }) = self.outcomes.find(&key) {
+            return Moves(list);
+        }
+        let merged = self.merge(setup, &lists, can_tick);
+        let list = self.outcomes.list_of(merged);
+        self.outcomes.remember(key, Outcome::Moves { list, is_due: !can_tick });
+        Moves(list)
+    }
+
+    /// One of the moves.
+    pub fn next_move(&self, moves: Moves, index: usize) -> Option<Move> {
+        self.outcomes.list(moves.0).get(index).copied()
+    }
+
+    fn moves_at(&mut self, setup: &Setup, section: Section, has_traffic: bool) -> Option<(u32, bool)> {
+        let at = self.at;
+        let few = Sections::only(section).with(Section::Rest);
+        [few, few.and(self.nodes)].into_iter().find_map(|sections| {
+            match self.work_out(setup, Task::List(section, has_traffic), sections, &at) {
+                Outcome::Moves { list, is_due } => Some((list, is_due)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Brings the moves in all sections into ascending order.
+    fn merge(&mut self, setup: &Setup, lists: &[u32], can_tick: bool) -> Vec<Move> {
+        let mut moves: Vec<_> = lists.iter().flat_map(|list| self.outcomes.list(*list)).copied().collect();
+        if can_tick {
+            moves.push(self.moved(setup, Action::Tick));
+        } else {
+            moves.retain(|other| !matches!(other.action, Action::Lag(_)));
+        }
+        moves.sort_unstable();
+        moves
+    }
+
+    fn moves_of_the_whole(&mut self, setup: &Setup) -> Moves {
+        let at = self.at;
+        self.load(setup, &at);
+        let mut actions = Vec::new();
+        self.world.actions(setup, &mut actions);
+        let moves = actions.into_iter().map(|action| self.moved(setup, action)).collect();
+        Moves(self.outcomes.list_of(moves))
+    }
+
+    fn moved(&mut self, setup: &Setup, action: Action) -> Move {
+        let hash = Mix::of(&action);
+        if let Some(plan) = self.plans_index.find(hash, |plan| self.plans[*plan as usize].action == action) {
+            return Move { action, plan: *plan };
+        }
+        let parts = Part::all_of(setup, action).into_iter().map(|part| self.planned(part)).collect();
+        let plan = self.plans.len() as u32;
+        self.plans.push(Plan { action, parts });
+        self.plans_index.insert_unique(hash, plan, |plan| Mix::of(&self.plans[*plan as usize].action));
+        Move { action, plan }
+    }
+
+    fn planned(&mut self, part: Part) -> Planned {
+        let (few, more) = part.sections(self.nodes);
+        let known = self.parts.iter().position(|other| *other == part);
+        let number = known.unwrap_or_else(|| {
+            self.parts.push(part);
+            self.parts.len() - 1
+        });
+        Planned { part: number as u32, few, more }
     }
 
     /// Takes a step. None: it changes nothing.
-    pub fn take(&mut self, setup: &Setup, action: Action) -> Option<Step> {
-        let step = self.take_in_parts(setup, action).unwrap_or_else(|| self.take_as_a_whole(setup, action));
+    pub fn take(&mut self, setup: &Setup, what: Move) -> Option<Step> {
+        let step = self.take_in_parts(setup, what).unwrap_or_else(|| self.take_as_a_whole(setup, what.action));
         (step.to != self.at).then_some(step)
     }
 
-    fn take_in_parts(&mut self, setup: &Setup, action: Action) -> Option<Step> {
+    fn take_in_parts(&mut self, setup: &Setup, what: Move) -> Option<Step> {
         // Readings of wall clocks are ranked by those of all sections.
         if setup.policy.fencing == Fencing::ClientClock {
             return None;
         }
         let mut step = Step { to: Place { flags: Flags::default(), ..self.at }, witnesses: Witnesses::default() };
-        let mut written = None;
-        for part in Part::all_of(setup, action) {
-            let overwritten = self.take_part(setup, part, &mut step)?;
-            written = written.or(overwritten);
+        let mut overwritten = None;
+        for index in 0..self.plans[what.plan as usize].parts.len() {
+            let planned = self.plans[what.plan as usize].parts[index];
+            overwritten = overwritten.or(self.take_part(setup, planned, &mut step)?);
         }
-        if let Some(account) = written {
-            for part in Part::after_write(setup, action, account) {
-                self.take_part(setup, part, &mut step)?;
+        if let Some(account) = overwritten {
+            for part in Part::after_write(setup, what.action, account) {
+                let planned = self.planned(part);
+                self.take_part(setup, planned, &mut step)?;
             }
         }
-        self.canonicalise(setup, &mut step.to)?;
+        if step.to.is_renumbered {
+            self.canonicalise(setup, &mut step.to)?;
+        }
         Some(step)
     }
 
     /// Takes a part of a step, and gives the account that it overwrites. None: it is not known what it looks at.
-    fn take_part(&mut self, setup: &Setup, part: Part, step: &mut Step) -> Option<Option<Resource>> {
-        let task = Task::Take(part, self.next_grant);
-        let (few, more) = part.sections(self.nodes);
-        let mut sections = few;
+    fn take_part(&mut self, setup: &Setup, planned: Planned, step: &mut Step) -> Option<Option<Resource>> {
+        let task = Task::Take(planned.part, self.next_grant);
+        let mut sections = planned.few;
         let mut outcome = self.work_out(setup, task, sections, &step.to);
-        if let (Outcome::LooksFurther, Some(more)) = (outcome, more) {
+        if let (Outcome::LooksFurther, Some(more)) = (outcome, planned.more) {
             sections = more;
             outcome = self.work_out(setup, task, sections, &step.to);
         }
-        let Outcome::Changed { ids, witnesses, flags, overwritten } = outcome else { return None };
-        self.change(&mut step.to, sections, ids);
-        step.to.flags = step.to.flags.and(flags);
-        step.witnesses.0 |= witnesses.0;
-        Some(overwritten)
+        let Outcome::Changed { to, effect } = outcome else { return None };
+        self.change(&mut step.to, sections, to);
+        let effect = self.outcomes.effect(effect);
+        step.to.flags = step.to.flags.and(effect.flags);
+        step.witnesses.0 |= effect.witnesses.0;
+        Some(effect.overwritten)
     }
 
-    fn change(&self, place: &mut Place, sections: Sections, ids: u32) {
-        for (section, id) in sections.iter().zip(&self.outcomes.ids[ids as usize..]) {
-            place.ids[section.number()] = *id;
+    /// Puts other sections in their places.
+    fn change(&self, place: &mut Place, sections: Sections, to: u32) {
+        if sections.len() == 1 {
+            return sections.iter().for_each(|section| self.change_one(place, section, to));
+        }
+        for (section, new) in sections.iter().zip(self.outcomes.ids(to)) {
+            self.change_one(place, section, *new);
+        }
+    }
+
+    fn change_one(&self, place: &mut Place, section: Section, new: u32) {
+        let (old, pool) = (&mut place.ids[section.number()], &self.pools[section.number()]);
+        if *old != new {
+            let (before, after) = (&pool.pieces[*old as usize], &pool.pieces[new as usize]);
+            place.hash = place.hash.wrapping_sub(before.hash).wrapping_add(after.hash);
+            place.is_renumbered |= before.numbers != after.numbers;
+            *old = new;
         }
     }
 
     /// Renumbers by rank. None: it is not known how.
     fn canonicalise(&mut self, setup: &Setup, place: &mut Place) -> Option<()> {
-        let (before, after) = (&self.at, &*place);
-        let number = |place: &Place, section: Section| self.piece(place, section).numbers;
-        if self.all.iter().all(|section| number(before, section) == number(after, section)) {
-            return Some(());
-        }
+        place.is_renumbered = false;
         let numbers = self.numbers_of(place);
         if numbers.are_ranks() {
             return Some(());
@@ -309,9 +437,10 @@ impl Steps {
         let numbers = self.number_of(numbers);
         for section in self.all.iter() {
             let outcome = self.work_out(setup, Task::Rank(section, numbers), Sections::only(section), place);
-            let Outcome::Changed { ids, .. } = outcome else { return None };
-            self.change(place, Sections::only(section), ids);
+            let Outcome::Changed { to, .. } = outcome else { return None };
+            self.change_one(place, section, to);
         }
+        place.is_renumbered = false;
         Some(())
     }
 
@@ -321,74 +450,118 @@ impl Steps {
         let mut witnesses = Witnesses::default();
         self.world.apply(setup, action, &mut witnesses);
         self.world.canonicalise(setup);
-        let mut to = Place { flags: self.world.flags, ..self.at };
+        let mut to = Place { hash: 0, flags: self.world.flags, ..self.at };
         for section in self.all.iter() {
             let numbers = self.numbers_in(setup, section);
             to.ids[section.number()] = self.keep(setup, section, numbers);
         }
+        to.hash = self.pieces(&to).fold(0, |sum, piece| sum.wrapping_add(piece.hash));
         Step { to, witnesses }
     }
 
     /// What came of a task that may look at these sections.
+    #[inline]
     fn work_out(&mut self, setup: &Setup, task: Task, sections: Sections, place: &Place) -> Outcome {
-        let hash = Outcomes::hash(&task, sections, place);
-        if let Some(outcome) = self.outcomes.find(hash, &task, sections, place) {
+        let code = task.code();
+        let Some((home, other)) = sections.home() else {
+            let key = self.outcomes.key(code, sections, place);
+            return match self.outcomes.find(&key) {
+                Some(outcome) => outcome,
+                None => self.work_out_anew(setup, task, sections, place, None, key),
+            };
+        };
+        let other = other.map_or(NONE, |other| place.ids[other.number()]);
+        let piece = self.piece(place, home);
+        if let Some(known) = piece.known.iter().find(|known| known.task == code && known.other == other) {
+            return known.outcome;
+        }
+        let key = self.outcomes.key(code, sections, place);
+        if piece_is_full(self.piece(place, home))
+            && let Some(outcome) = self.outcomes.find(&key)
+        {
             return outcome;
         }
+        self.work_out_anew(setup, task, sections, place, Some((home, other)), key)
+    }
+
+    #[cold]
+    fn work_out_anew(
+        &mut self,
+        setup: &Setup,
+        task: Task,
+        sections: Sections,
+        place: &Place,
+        home: Option<(Section, u32)>,
+        key: Key,
+    ) -> Outcome {
         self.load(setup, place);
         let outcome = self.carry_out(setup, task, sections);
-        self.outcomes.remember(hash, task, sections, place, outcome);
+        if let Some((home, other)) = home {
+            let piece = &mut self.pools[home.number()].pieces[place.ids[home.number()] as usize];
+            if !piece_is_full(piece) {
+                piece.known.push(Known { task: key.task, other, outcome });
+                return outcome;
+            }
+        }
+        self.outcomes.remember(key, outcome);
         outcome
     }
 
     fn carry_out(&mut self, setup: &Setup, task: Task, sections: Sections) -> Outcome {
         let mut witnesses = Witnesses::default();
-        let first = self.outcomes.actions.len();
-        let outcome = match task {
+        let mut actions = Vec::new();
+        let mut is_due = false;
+        let mut answer = false;
+        match task {
             Task::Take(part, next_grant) => {
                 self.world.begin_step(next_grant);
-                self.world.carry(setup, part, &mut witnesses);
-                let (flags, overwritten) = (self.world.flags, self.world.overwritten);
-                Outcome::Changed { ids: 0, witnesses, flags, overwritten }
+                self.world.carry(setup, self.parts[part as usize], &mut witnesses);
             }
             Task::Rank(section, numbers) => {
-                let mut ranking = Ranking::of(self.numbers[numbers as usize]);
-                self.world.number(setup, section, &mut ranking);
-                Outcome::Changed { ids: 0, witnesses, flags: Flags::default(), overwritten: None }
+                self.world.begin_step(self.next_grant);
+                self.world.number(setup, section, &mut Ranking::of(self.numbers[numbers as usize]));
             }
             Task::List(section, has_traffic) => {
-                let mut actions = Vec::new();
                 self.world.actions_at(setup, section, has_traffic, &mut actions);
-                self.outcomes.actions.append(&mut actions);
-                let is_due = self.world.is_due(setup, section);
-                Outcome::Actions { from: first as u32, to: self.outcomes.actions.len() as u32, is_due }
+                is_due = self.world.is_due(setup, section);
             }
-            Task::Stray(node, client) => Outcome::Answer(self.world.strays(setup, node, client) != 0),
-        };
+            Task::Stray(node, client) => answer = self.world.strays(setup, node, client) != 0,
+            // It looks at no world.
+            Task::Merge(_) => return Outcome::LooksFurther,
+        }
         if !sections.has_all(self.world.looked_at()) {
-            self.outcomes.actions.truncate(first);
             return Outcome::LooksFurther;
         }
-        let Outcome::Changed { witnesses, flags, overwritten, .. } = outcome else { return outcome };
-        match self.keep_all(setup, sections) {
-            Some(ids) => Outcome::Changed { ids, witnesses, flags, overwritten },
-            None => Outcome::LooksFurther,
+        match task {
+            Task::Take(..) | Task::Rank(..) => {
+                let (flags, overwritten) = (self.world.flags, self.world.overwritten);
+                let Some(to) = self.keep_all(setup, sections) else { return Outcome::LooksFurther };
+                let effect = self.outcomes.number_of_effect(Effect { witnesses, flags, overwritten });
+                Outcome::Changed { to, effect }
+            }
+            Task::List(..) => {
+                let moves: Vec<_> = actions.into_iter().map(|action| self.moved(setup, action)).collect();
+                Outcome::Moves { list: self.outcomes.list_of(moves), is_due }
+            }
+            Task::Stray(..) | Task::Merge(_) => Outcome::Answer(answer),
         }
     }
 
-    /// Keeps these sections of the world, and gives where their numbers begin. None: they cannot be packed.
+    /// Keeps these sections of the world, and gives the number of the one, or where their numbers begin. None: they cannot
+    /// be packed.
     fn keep_all(&mut self, setup: &Setup, sections: Sections) -> Option<u32> {
-        let mut ids = [0; SECTIONS];
+        let mut ids = SmallVec::<[u32; SECTIONS]>::new();
         for section in sections.iter() {
             let numbers = self.numbers_in(setup, section);
             if !numbers.fit(RANK_BITS) {
                 return None;
             }
-            ids[section.number()] = self.keep(setup, section, numbers);
+            ids.push(self.keep(setup, section, numbers));
         }
-        let first = self.outcomes.ids.len() as u32;
-        self.outcomes.ids.extend(sections.iter().map(|section| ids[section.number()]));
-        Some(first)
+        match ids[..] {
+            [id] => Some(id),
+            _ => Some(self.outcomes.remember_ids(&ids)),
+        }
     }
 
     /// Makes the world the one at a place.
@@ -412,10 +585,11 @@ impl Steps {
         if let Some(id) = self.pools[section.number()].find(&words) {
             return id;
         }
+        let latest_grant = numbers.latest_grant();
         let numbers = self.number_of(numbers);
         let traits = self.world.traits(setup, section);
-        let hash = (self.hash)(&words);
-        self.pools[section.number()].push(Piece { words, hash, numbers, traits })
+        let hash = section.at_its_place((self.hash)(&words));
+        self.pools[section.number()].push(Piece { words, hash, numbers, latest_grant, traits, known: SmallVec::new() })
     }
 
     fn number_of(&mut self, numbers: Numbers) -> u32 {
@@ -450,10 +624,9 @@ impl Steps {
         Packed::of(place.flags, self.pieces(place).map(|piece| &piece.words[..]))
     }
 
-    /// The hashes of its sections, and what was wrong with the last step as one more.
-    pub fn hashes(&self, place: &Place) -> impl Iterator<Item = u64> {
-        let flags = u64::from(place.flags.bits());
-        self.pieces(place).map(|piece| piece.hash).chain([flags])
+    /// By what the state is known, as [`Packed::hash_sections`] gives it.
+    pub fn hash_at(&self, place: &Place) -> u64 {
+        place.hash.wrapping_add(u64::from(place.flags.bits()))
     }
 
     /// What holds there. Without `strays` nobody asks for these, and none are looked for.
@@ -484,10 +657,7 @@ impl Steps {
             let mut clients = (0..setup.clients.len() as u8).filter(|client| owners & 1 << client != 0);
             clients.any(|client| {
                 let sections = Sections::only(Section::Node(node)).with(Section::Client(client));
-                match self.work_out(setup, Task::Stray(node, client), sections, place) {
-                    Outcome::Answer(is_stray) => is_stray,
-                    _ => false,
-                }
+                matches!(self.work_out(setup, Task::Stray(node, client), sections, place), Outcome::Answer(true))
             })
         })
     }
@@ -512,7 +682,7 @@ impl World {
 
 impl Pool {
     fn find(&self, words: &[u64]) -> Option<u32> {
-        let is_it = |id: &u32| self.pieces[*id as usize].words[..] == *words;
+        let is_it = |id: &u32| are_same(&self.pieces[*id as usize].words, words);
         self.index.find(Self::hash(words), is_it).copied()
     }
 
@@ -531,43 +701,11 @@ impl Pool {
     }
 }
 
-impl Outcomes {
-    fn hash(task: &Task, sections: Sections, place: &Place) -> u64 {
-        let mut mix = Mix::default();
-        task.hash(&mut mix);
-        sections.iter().for_each(|section| mix.write_u32(place.ids[section.number()]));
-        mix.finish()
-    }
+/// Whether words are the same. They are few: one by one is quicker than a comparison of memory.
+fn are_same(some: &[u64], others: &[u64]) -> bool {
+    some.len() == others.len() && some.iter().zip(others).all(|(one, other)| one == other)
+}
 
-    fn find(&self, hash: u64, task: &Task, sections: Sections, place: &Place) -> Option<Outcome> {
-        let is_it = |at: &u32| {
-            let entry = &self.entries[*at as usize];
-            let ids = self.ids_of(entry);
-            entry.task == *task
-                && entry.sections == sections
-                && sections.iter().zip(ids).all(|(section, id)| place.ids[section.number()] == *id)
-        };
-        let at = self.index.find(hash, is_it)?;
-        Some(self.entries[*at as usize].outcome)
-    }
-
-    fn ids_of(&self, entry: &Entry) -> &[u32] {
-        &self.ids[entry.ids as usize..]
-    }
-
-    fn remember(&mut self, hash: u64, task: Task, sections: Sections, place: &Place, outcome: Outcome) {
-        let ids = self.ids.len() as u32;
-        self.ids.extend(sections.iter().map(|section| place.ids[section.number()]));
-        let at = self.entries.len() as u32;
-        self.entries.push(Entry { task, sections, ids, outcome });
-        let rehash = |at: &u32| {
-            let entry = &self.entries[*at as usize];
-            let mut mix = Mix::default();
-            entry.task.hash(&mut mix);
-            let count = entry.sections.iter().count();
-            self.ids[entry.ids as usize..][..count].iter().for_each(|id| mix.write_u32(*id));
-            mix.finish()
-        };
-        self.index.insert_unique(hash, at, rehash);
-    }
+fn piece_is_full(piece: &Piece) -> bool {
+    piece.known.len() >= AT_A_GLANCE
 }

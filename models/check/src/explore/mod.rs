@@ -24,7 +24,7 @@ mod tests;
 mod worker;
 
 use std::hash::Hash;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;
 
 use stateright::Model;
@@ -43,17 +43,20 @@ pub trait Expand: Model {
     /// What expansions keep at hand from one to the next, each thread its own.
     type Scratch: Default + Send;
 
-    /// Gives every successor of `state` to `sink`, by increasing [`Successor::action`]: the documented order of actions.
-    /// With it goes a function that says what holds there ([`label`](Self::label)); it is asked for new states only, and
-    /// may know more than the state.
+    /// Gives every step from `state` to `sink`, by increasing [`Successor::action`]: the documented order of actions.
+    /// With it goes a function that gives the state where it leads, and what holds there ([`label`](Self::label)); it is
+    /// asked for new states only, and once.
     ///
-    /// States outside the boundary of the model are not successors. A model that can build all of them at once should
+    /// States outside the boundary of the model are not successors. A model that can list all steps at once should
     /// do so; the default takes [`Model::actions`] and [`Model::next_state`], and every step as free and uneventful.
     ///
     /// # Panics
     ///
     /// The default panics if a state has more than 65,535 actions.
-    fn expand(&self, state: &Self::State, _: &mut Self::Scratch, sink: &mut impl Sink<Self::State>) {
+    fn expand(&self, state: &Self::State, _: &mut Self::Scratch, sink: &mut impl Sink<Self::State>)
+    where
+        Self::State: Hash,
+    {
         let mut actions = Vec::new();
         self.actions(state, &mut actions);
         assert!(actions.len() <= usize::from(u16::MAX), "a state has {} actions, more than 65,535", actions.len());
@@ -62,27 +65,47 @@ pub trait Expand: Model {
                 continue;
             };
             if self.within_boundary(&state) {
-                sink(Successor { action, state, free: true, events: 0 }, &|state| self.label(state));
+                let fingerprint = self.fingerprint(&state);
+                let successor = Successor { action, fingerprint, free: true, events: 0 };
+                let mut next = Some(state);
+                sink(successor, &mut || {
+                    let state = next.take().expect("a state is asked for once");
+                    let label = self.label(&state);
+                    (state, label)
+                });
             }
         }
     }
 
+    /// By what a state is known. It depends on nothing but the state, and two states have the same only by chance.
+    fn fingerprint(&self, state: &Self::State) -> NonZeroU64
+    where
+        Self::State: Hash,
+    {
+        fingerprint(state)
+    }
+
     /// What holds in `state`. It depends on nothing but the state.
     fn label(&self, state: &Self::State) -> Label;
+
+    /// How many bytes are kept at hand.
+    fn bytes(_: &Self::Scratch) -> usize {
+        0
+    }
 }
 
-/// Takes successors, each with a function that says what holds there.
-pub trait Sink<S>: FnMut(Successor<S>, &dyn Fn(&S) -> Label) {}
+/// Takes steps, each with a function that gives the state where it leads and what holds there.
+pub trait Sink<S>: FnMut(Successor, &mut dyn FnMut() -> (S, Label)) {}
 
-impl<S, F: FnMut(Successor<S>, &dyn Fn(&S) -> Label)> Sink<S> for F {}
+impl<S, F: FnMut(Successor, &mut dyn FnMut() -> (S, Label))> Sink<S> for F {}
 
 /// One step from a state.
-#[derive(Clone, Debug)]
-pub struct Successor<S> {
+#[derive(Clone, Copy, Debug)]
+pub struct Successor {
     /// The index of the action in the order of the actions of the state. Indices may be left out.
     pub action: u16,
-    /// Where the step leads.
-    pub state: S,
+    /// By what the state is known where the step leads.
+    pub fingerprint: NonZeroU64,
     /// Whether a way to a goal may use this step: `false` for a fault.
     pub free: bool,
     /// What the step witnesses, a bit each.
@@ -290,22 +313,26 @@ pub struct Walk<S> {
     /// The initial state.
     pub start: S,
     /// Each step, with the state where it leads.
-    pub steps: Vec<Successor<S>>,
+    pub steps: Vec<(Successor, S)>,
 }
 
 /// Walks along a path; `None` if the model has no such path.
-pub fn states_along<M: Expand>(model: &M, path: &Path) -> Option<Walk<M::State>> {
+pub fn states_along<M: Expand>(model: &M, path: &Path) -> Option<Walk<M::State>>
+where
+    M::State: Hash,
+{
     let start = model.init_states().into_iter().nth(path.start)?;
-    let mut steps: Vec<Successor<M::State>> = Vec::with_capacity(path.actions.len());
+    let mut steps: Vec<(Successor, M::State)> = Vec::with_capacity(path.actions.len());
     let mut scratch = M::Scratch::default();
     for &action in &path.actions {
-        let from = steps.last().map_or(&start, |step| &step.state);
+        let from = steps.last().map_or(&start, |(_, state)| state);
         let mut taken = None;
-        model.expand(from, &mut scratch, &mut |successor: Successor<M::State>, _: &dyn Fn(&M::State) -> Label| {
+        let mut take = |successor: Successor, build: &mut dyn FnMut() -> (M::State, Label)| {
             if successor.action == action {
-                taken = Some(successor);
+                taken = Some((successor, build().0));
             }
-        });
+        };
+        model.expand(from, &mut scratch, &mut take);
         steps.push(taken?);
     }
     Some(Walk { start, steps })

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::Builder;
 
 use super::blocks::Blocks;
-use super::fingerprint;
 use super::frontier::Frontier;
 use super::graph::Graph;
 use super::table::Table;
@@ -152,7 +151,7 @@ where
                 continue;
             }
             self.generated += 1;
-            let fingerprint = fingerprint(&state);
+            let fingerprint = self.model.fingerprint(&state);
             if self.table.get(fingerprint).is_some() {
                 continue;
             }
@@ -328,7 +327,7 @@ where
     fn recount(&mut self, chunk: &[M::State], first: u32, last: &Found) {
         let mut scratch = M::Scratch::default();
         for (number, state) in (first..=last.parent).zip(chunk) {
-            let mut count = |successor: Successor<M::State>, _: &dyn Fn(&M::State) -> Label| {
+            let mut count = |successor: Successor, _: &mut dyn FnMut() -> (M::State, Label)| {
                 if number < last.parent || successor.action <= last.action {
                     self.generated += 1;
                     self.events |= successor.events;

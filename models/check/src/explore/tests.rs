@@ -101,7 +101,9 @@ impl Expand for Graph {
     fn expand(&self, &state: &u8, (): &mut (), sink: &mut impl Sink<u8>) {
         for (action, edge) in (0..).zip(&self.nodes[usize::from(state)].edges) {
             if let Some(state) = edge.to {
-                sink(Successor { action, state, free: edge.free, events: edge.events }, &|state| self.label(state));
+                let fingerprint = fingerprint(&state);
+                let successor = Successor { action, fingerprint, free: edge.free, events: edge.events };
+                sink(successor, &mut || (state, self.label(&state)));
             }
         }
     }
@@ -274,7 +276,7 @@ fn the_monitor_stops_it_and_what_was_found_counts() {
 fn states_along_a_path_are_those_of_the_model() {
     let graph = Graph::new(&[1, 0], [&[1, 2], &[], &[3], &[]]);
     let Walk { start, steps } = states_along(&graph, &path(1, &[1, 0])).unwrap();
-    let steps = steps.iter().map(|step| (step.action, step.state)).collect::<Vec<_>>();
+    let steps = steps.iter().map(|(step, state)| (step.action, *state)).collect::<Vec<_>>();
     assert_eq!((start, steps), (0, vec![(1, 2), (0, 3)]));
     assert!(states_along(&graph, &path(1, &[2])).is_none());
     assert!(states_along(&graph, &path(2, &[])).is_none());

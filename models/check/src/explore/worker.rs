@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::num::NonZeroU64;
 
 use super::table::{Table, UNNUMBERED};
-use super::{Expand, Label, Successor, fingerprint};
+use super::{Expand, Label, Successor};
 
 /// Successors are looked up this many at a time, so that the reads of memory overlap.
 pub(super) const LOOK_UPS: usize = 64;
@@ -87,7 +87,8 @@ impl<M: Expand> Worker<M> {
         (self.states.capacity() * size_of::<M::State>()
             + self.waiting.capacity() * size_of::<Waiting>()
             + size_of_val(&*self.recent.fingerprints)
-            + size_of_val(&self.recent.numbers[..])) as u64
+            + size_of_val(&self.recent.numbers[..])
+            + M::bytes(&self.scratch)) as u64
     }
 }
 
@@ -112,15 +113,16 @@ where
         let keeps_steps = table.is_numbered();
         output.degrees.resize(if keeps_steps { chunk.len() } else { 0 }, 0);
         for (parent, state) in (first..).zip(chunk) {
-            let mut take = |successor: Successor<M::State>, label: &dyn Fn(&M::State) -> Label| {
+            let mut take = |successor: Successor, build: &mut dyn FnMut() -> (M::State, Label)| {
                 output.generated += 1;
                 output.events |= successor.events;
-                let fingerprint = fingerprint(&successor.state);
+                let fingerprint = successor.fingerprint;
                 let known = self.recent.get(fingerprint);
                 let mut holds = Label::default();
                 if known.is_none() {
-                    holds = label(&successor.state);
-                    self.states.push(successor.state);
+                    let (state, label) = build();
+                    holds = label;
+                    self.states.push(state);
                 } else if !keeps_steps {
                     return;
                 }

@@ -48,7 +48,7 @@ pub(crate) fn changes(telling: &Telling<'_>, action: Action, balances: &[i64]) -
         note(telling.words.site(Site::Node(index)), "state".to_owned(), up(old.down), up(new.down));
     }
     if before.replicas.len() == after.replicas.len() {
-        for (number, (old, new)) in (1..).zip(before.replicas.iter().zip(&after.replicas)) {
+        for (number, (old, new)) in (1..).zip(before.replicas.iter().zip(after.replicas.iter())) {
             for resource in (0..telling.model.setup().resources).map(Resource) {
                 let entry = |replica: &world::Replica| replica.memory.entries[usize::from(resource.0)];
                 if is_passing(action) && entry(old).map(|e| e.by) == entry(new).map(|e| e.by) {

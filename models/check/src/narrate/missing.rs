@@ -109,7 +109,7 @@ impl Telling<'_> {
             Direction::Request => format!("from {client} to {site}"),
             Direction::Reply => format!("from {site} to {client}"),
         };
-        let under_way = self.world.messages.iter().filter(|m| m.lane == lane).count();
+        let under_way = self.world.messages().filter(|m| m.lane == lane).count();
         if usize::from(at) >= under_way {
             return format!("no {}message is under way {way}", if under_way > 0 { "other " } else { "" });
         }

@@ -269,7 +269,7 @@ impl Telling<'_> {
     /// Whether the client that acts was still waiting for an answer before the step.
     fn was_silent(&self) -> bool {
         self.events.iter().any(|event| matches!(event, Event::Ignored { .. }))
-            || self.before.messages.iter().any(|m| m.awaited && self.acts(m.lane.client))
+            || self.before.messages().any(|m| m.awaited && self.acts(m.lane.client))
     }
 
     fn acts(&self, client: u8) -> bool {

@@ -1,7 +1,7 @@
 //! The facts that contradict a property, in its last state.
 
 use protocol::{Holder, Resource, Slot};
-use world::{Event, Running, Setup, Site, World};
+use world::{Event, Node, Running, Setup, Site, Watched, World};
 
 use super::Telling;
 use super::ledger::{DEPOSIT, WITHDRAWAL};
@@ -66,7 +66,7 @@ impl Telling<'_> {
 
     /// What the servers hold of a lock.
     fn entries(&self, lock: Resource) -> String {
-        let entry = |(index, node): (u8, &world::Node)| {
+        let entry = |(index, node): (u8, &Watched<Node>)| {
             let site = self.words.site_name(Site::Node(index));
             format!("{site}: {}", self.words.entry(node.memory.entries[usize::from(lock.0)]))
         };
@@ -144,7 +144,7 @@ impl Telling<'_> {
     }
 
     fn stray_grant(&self) -> (Vec<String>, Vec<String>) {
-        let Some((node, resource)) = self.world.stray() else { return (Vec::new(), Vec::new()) };
+        let Some((node, resource)) = self.world.stray(self.model.setup()) else { return (Vec::new(), Vec::new()) };
         let Some(entry) = self.world.nodes[usize::from(node)].memory.entries[usize::from(resource)] else {
             return (Vec::new(), Vec::new());
         };

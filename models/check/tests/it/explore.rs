@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 
-use check::explore::{End, Expand, Exploration, Label, Options, StateId, Successor, Unwatched, explore, states_along};
+use check::explore::{End, Expand, Exploration, Label, Options, StateId, Unwatched, explore, states_along};
 use stateright::{Checker, Model, Property};
 
 /// Counters side by side: each may advance unless it is too far ahead of the next, or fall back by two.
@@ -139,13 +139,13 @@ fn a_counterexample_leads_where_it_says() {
     let exploration = run(2, &Options::default());
     let path = exploration.path(exploration.violations[1].unwrap());
     let walk = states_along(&COUNTERS, &path).unwrap();
-    let Some(Successor { state, .. }) = walk.steps.last() else {
+    let Some((_, state)) = walk.steps.last() else {
         panic!("no initial state violates anything");
     };
     assert!(!UNDER(&COUNTERS, state));
     // None before the last does.
     let before = &walk.steps[..walk.steps.len() - 1];
-    assert!(before.iter().all(|step| UNDER(&COUNTERS, &step.state)));
+    assert!(before.iter().all(|(_, state)| UNDER(&COUNTERS, state)));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn the_fullest_world_fits() {
         let mut unpacked = World::new(&setup);
         unpacked.unpack(&setup, &packed);
         assert_eq!(unpacked.pack(&setup), packed);
-        most = most.max(world.messages.len());
+        most = most.max(world.messages().count());
     }
     let places = 4 * 7 * 3;
     assert!(most > 2 * places, "only {most} messages were under way");

@@ -234,7 +234,7 @@ proptest! {
         for (number, (_, path, state)) in (0..).zip(&oracle.order) {
             prop_assert_eq!(&exploration.path(StateId(number)), path);
             let Walk { start, steps } = states_along(&graph, path).unwrap();
-            prop_assert_eq!(steps.last().map_or(start, |step| step.state), *state);
+            prop_assert_eq!(steps.last().map_or(start, |(_, state)| *state), *state);
         }
     }
 }

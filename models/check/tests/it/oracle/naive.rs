@@ -156,7 +156,7 @@ impl<'a> Naive<'a> {
             Property::NoLostUpdate => world.flags.lost_update,
             Property::NoWrongRelease => world.flags.wrong_release,
             Property::NoStaleWrite => world.flags.stale_write,
-            Property::NoStrayGrant => world.stray().is_some(),
+            Property::NoStrayGrant => world.stray(self.setup).is_some(),
             // Of a single state there is nothing to say.
             Property::NoOrphan | Property::DeadlockFree => false,
         }
@@ -240,7 +240,7 @@ fn is_free(action: Action) -> bool {
 fn everything(world: &World) -> String {
     let mut nameless = world.clone();
     nameless.next_tag = 0;
-    nameless.messages.iter_mut().for_each(|message| message.tag = 0);
+    nameless.mail.iter_mut().flat_map(|mail| mail.iter_mut()).for_each(|message| message.tag = 0);
     let text = format!("{nameless:?}");
     let mut pieces = text.split("round: ");
     let first = pieces.next().unwrap_or_default().to_owned();

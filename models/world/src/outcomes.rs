@@ -1,0 +1,214 @@
+//! What is remembered of steps.
+
+use alloc::vec::Vec;
+
+use core::hash::Hasher;
+
+use hashbrown::HashTable;
+use protocol::Resource;
+use smallvec::SmallVec;
+
+use crate::event::Witnesses;
+use crate::mix::Mix;
+use crate::section::{SECTIONS, Sections};
+use crate::steps::{Move, Place};
+use crate::world::Flags;
+
+/// What came of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It looks at more sections than these.
+    LooksFurther,
+    /// The sections have changed.
+    Changed {
+        /// The new number of the one section; of several, where their numbers begin.
+        to: u32,
+        /// The number of what else came of it.
+        effect: u16,
+    },
+    /// These moves are possible, and a tick perhaps not.
+    Moves { list: u32, is_due: bool },
+    /// A question is answered.
+    Answer(bool),
+}
+
+/// What came of a part of a step beside other sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Effect {
+    pub(crate) witnesses: Witnesses,
+    pub(crate) flags: Flags,
+    pub(crate) overwritten: Option<Resource>,
+}
+
+/// A task, and what the sections are that it may look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) task: u32,
+    pub(crate) ids: [u32; FEW],
+}
+
+/// So many numbers are part of a key. More have one number of their own.
+pub(crate) const FEW: usize = 3;
+
+/// Stands for no number.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Stands for no number where the first one is that of many.
+const MANY: u32 = u32::MAX - 1;
+
+/// A table that grows is copied: in so many pieces it is never copied as a whole.
+const TABLES: usize = 64;
+
+pub(crate) struct Outcomes {
+    known: [HashTable<(Key, Outcome)>; TABLES],
+    effects: Vec<Effect>,
+    ids: Vec<u32>,
+    /// Of more than a few numbers, which they are, and their own number.
+    many: HashTable<(Vec<u32>, u32)>,
+    moves: Vec<Vec<Move>>,
+    moves_index: HashTable<u32>,
+}
+
+impl Default for Outcomes {
+    fn default() -> Self {
+        Self {
+            known: [const { HashTable::new() }; TABLES],
+            effects: Vec::new(),
+            ids: Vec::new(),
+            many: HashTable::new(),
+            moves: Vec::new(),
+            moves_index: HashTable::new(),
+        }
+    }
+}
+
+impl Outcomes {
+    pub(crate) fn len(&self) -> usize {
+        self.known.iter().map(HashTable::len).sum()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.known.iter().map(HashTable::allocation_size).sum::<usize>()
+            + self.effects.capacity() * size_of::<Effect>()
+            + self.many.allocation_size()
+            + self.moves_index.allocation_size()
+            + self.ids.capacity() * size_of::<u32>()
+            + self.many.iter().map(|(ids, _)| ids.capacity() * size_of::<u32>()).sum::<usize>()
+            + self.moves.iter().map(|list| list.capacity() * size_of::<Move>() + size_of::<Vec<Move>>()).sum::<usize>()
+    }
+
+    /// The key of a task that may look at these sections.
+    #[inline]
+    pub(crate) fn key(&mut self, task: u32, sections: Sections, place: &Place) -> Key {
+        if sections.len() > FEW {
+            let ids: SmallVec<[u32; SECTIONS]> = sections.iter().map(|section| place.ids[section.number()]).collect();
+            return self.key_of(task, &ids);
+        }
+        let mut ids = [NONE; FEW];
+        for (id, section) in ids.iter_mut().zip(sections.iter()) {
+            *id = place.ids[section.number()];
+        }
+        Key { task, ids }
+    }
+
+    /// The key of a task on which these numbers have some bearing.
+    pub(crate) fn key_of(&mut self, task: u32, numbers: &[u32]) -> Key {
+        if numbers.len() > FEW {
+            let own = self.number_of(numbers);
+            return Key { task, ids: [own, MANY, MANY] };
+        }
+        let mut ids = [NONE; FEW];
+        ids[..numbers.len()].copy_from_slice(numbers);
+        Key { task, ids }
+    }
+
+    fn number_of(&mut self, numbers: &[u32]) -> u32 {
+        let hash = hash(numbers);
+        if let Some((_, own)) = self.many.find(hash, |(known, _)| known == numbers) {
+            return *own;
+        }
+        let own = self.many.len() as u32;
+        self.many.insert_unique(hash, (numbers.to_vec(), own), |(known, _)| self::hash(known));
+        own
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, key: &Key) -> Option<Outcome> {
+        let hash = key.hash();
+        self.known[table_of(hash)].find(hash, |(known, _)| known == key).map(|(_, outcome)| *outcome)
+    }
+
+    pub(crate) fn remember(&mut self, key: Key, outcome: Outcome) {
+        let hash = key.hash();
+        self.known[table_of(hash)].insert_unique(hash, (key, outcome), |(key, _)| key.hash());
+    }
+
+    /// Keeps an effect, and gives its number. They are few.
+    pub(crate) fn number_of_effect(&mut self, effect: Effect) -> u16 {
+        let known = self.effects.iter().position(|other| *other == effect);
+        let number = known.unwrap_or_else(|| {
+            self.effects.push(effect);
+            self.effects.len() - 1
+        });
+        number as u16
+    }
+
+    pub(crate) fn effect(&self, number: u16) -> &Effect {
+        &self.effects[usize::from(number)]
+    }
+
+    /// Keeps numbers of sections, and gives where they begin.
+    pub(crate) fn remember_ids(&mut self, ids: &[u32]) -> u32 {
+        let first = self.ids.len() as u32;
+        self.ids.extend_from_slice(ids);
+        first
+    }
+
+    pub(crate) fn ids(&self, from: u32) -> &[u32] {
+        &self.ids[from as usize..]
+    }
+
+    /// Keeps a list of moves, and gives its number.
+    pub(crate) fn list_of(&mut self, moves: Vec<Move>) -> u32 {
+        let all = &mut self.moves;
+        let hash = |moves: &Vec<Move>| {
+            let mut mix = Mix::default();
+            moves.iter().for_each(|what| mix.write_u32(what.plan));
+            mix.finish()
+        };
+        if let Some(list) = self.moves_index.find(hash(&moves), |list| all[*list as usize] == moves) {
+            return *list;
+        }
+        let list = all.len() as u32;
+        let own = hash(&moves);
+        all.push(moves);
+        self.moves_index.insert_unique(own, list, |list| hash(&all[*list as usize]));
+        list
+    }
+
+    pub(crate) fn list(&self, list: u32) -> &[Move] {
+        &self.moves[list as usize]
+    }
+}
+
+impl Key {
+    #[inline]
+    fn hash(&self) -> u64 {
+        let [a, b, c] = self.ids.map(u64::from);
+        let mut mix = Mix::default();
+        mix.write_u64(u64::from(self.task) << 32 | a);
+        mix.write_u64(b << 32 | c);
+        mix.finish()
+    }
+}
+
+/// The bits in the middle: the tables themselves use those at both ends.
+fn table_of(hash: u64) -> usize {
+    (hash >> 40) as usize % TABLES
+}
+
+fn hash(numbers: &[u32]) -> u64 {
+    let mut mix = Mix::default();
+    numbers.iter().for_each(|number| mix.write_u32(*number));
+    mix.finish()
+}
