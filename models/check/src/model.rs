@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stateright::{Model, Property as Claim};
-use world::{Action, Findings, Flags, Packed, Setup, Step, Steps, Symmetry, Witnesses, World};
+use world::{Action, Findings, Flags, Packed, Setup, Steps, Symmetry, Witnesses, World};
 
 use crate::explore::{Expand, Fingerprinter, Label, Path, Sink, Successor, fingerprint};
 use crate::report::{Interchangeable, Limits};
@@ -233,20 +233,19 @@ impl Expand for LockModel {
         let moves = steps.moves(&self.setup);
         for index in 0.. {
             let Some(what) = steps.next_move(moves, index.into()) else { break };
-            let Some(Step { to, witnesses }) = steps.take(&self.setup, what) else { continue };
-            let free = what.action.fault().is_none();
-            let mut give = |fingerprint, build: &mut dyn FnMut() -> (Packed, Label)| {
-                sink(Successor { action: index, fingerprint, free, events: witnesses.0 }, build);
-            };
+            let Some(witnesses) = steps.take(&self.setup, what) else { continue };
+            let mut fingerprint = fingerprint(&steps.hash());
+            let mut representative = None;
             if self.symmetry.is_some() {
-                let next = self.representative(&steps.packed(&to));
-                let label = self.label_of(&steps.findings(&self.setup, &to, self.asks(Property::NoStrayGrant)));
-                give(self.fingerprint(&next), &mut || (next.clone(), label));
-            } else {
-                let strays = self.asks(Property::NoStrayGrant);
-                let fingerprint = fingerprint(&steps.hash_at(&to));
-                give(fingerprint, &mut || (steps.packed(&to), self.label_of(&steps.findings(&self.setup, &to, strays))));
+                let next = self.representative(&steps.packed());
+                fingerprint = self.fingerprint(&next);
+                representative = Some(next);
             }
+            let free = what.action.fault().is_none();
+            sink(Successor { action: index, fingerprint, free, events: witnesses.0 }, &mut || {
+                let label = self.label_of(&steps.findings(&self.setup, self.asks(Property::NoStrayGrant)));
+                (representative.take().unwrap_or_else(|| steps.packed()), label)
+            });
         }
     }
 

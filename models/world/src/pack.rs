@@ -51,7 +51,8 @@ impl Packed {
         size_of::<Self>() + spilled
     }
 
-    /// The sections in their order, the first without what was wrong with the last step.
+    /// The sections in their order. The first word of the first also says what was [wrong](Self::FLAGS) with the last step.
+    #[inline]
     pub(crate) fn sections(&self) -> impl Iterator<Item = &[u64]> {
         let mut left = &self.0[..];
         core::iter::from_fn(move || {
@@ -69,7 +70,7 @@ impl Packed {
         Section::all(setup).zip(self.sections()).fold(flags, |sum, (section, words)| {
             let mut words = Words::from_slice(words);
             if section == Section::Rest {
-                words[0] = Self::without_flags(words[0]);
+                words[0] &= !Self::FLAGS;
             }
             sum.wrapping_add(section.at_its_place(hash(&words)))
         })
@@ -81,21 +82,28 @@ impl Packed {
         Flags { lost_update: bits & 1 != 0, stale_write: bits & 2 != 0, wrong_release: bits & 4 != 0 }
     }
 
-    /// The first word of the first section, without what was wrong with the last step.
-    pub(crate) fn without_flags(first: u64) -> u64 {
-        first & !((1 << (LENGTH_BITS + FLAG_BITS)) - 1 - ((1 << LENGTH_BITS) - 1))
-    }
+    /// The bits of the first word that are what was wrong with the last step.
+    pub(crate) const FLAGS: u64 = (1 << (LENGTH_BITS + FLAG_BITS)) - (1 << LENGTH_BITS);
 
     /// Puts a state together.
-    pub(crate) fn of<'a>(flags: Flags, sections: impl Iterator<Item = &'a [u64]>) -> Self {
-        let mut words = SmallVec::new();
-        // Few words at a time: one by one is quicker than a copy of memory.
-        sections.for_each(|section| section.iter().for_each(|word| words.push(*word)));
+    pub(crate) fn of<'a>(flags: Flags, sections: impl Iterator<Item = &'a [u64]> + Clone) -> Self {
+        let mut words = Self::gather(sections.clone()).unwrap_or_else(|| sections.flatten().copied().collect());
         words[0] |= u64::from(flags.bits()) << LENGTH_BITS;
-        if words.spilled() {
-            words.shrink_to_fit();
-        }
         Self(words)
+    }
+
+    /// Puts few words together: one by one is quicker than several copies of memory. None: they are too many.
+    #[inline]
+    fn gather<'a>(sections: impl Iterator<Item = &'a [u64]>) -> Option<SmallVec<[u64; INLINE_WORDS]>> {
+        let mut words = [0; INLINE_WORDS];
+        let mut length = 0;
+        for section in sections {
+            for word in section {
+                *words.get_mut(length)? = *word;
+                length += 1;
+            }
+        }
+        Some(SmallVec::from_buf_and_len(words, length))
     }
 }
 

@@ -5,12 +5,38 @@ use protocol::{Command, Slot};
 use crate::message::{Body, Site, releases};
 use crate::server::Entry;
 use crate::setup::Setup;
-use crate::world::{Running, World};
+use crate::world::{Flags, Running, World};
 
 /// Locks, as bits.
 pub(crate) type Bits = u8;
 
+/// What holds in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Findings {
+    /// Whether two clients believe at once that they hold the same lock.
+    pub has_rivals: bool,
+    /// Whether there is an entry that nobody is left to release.
+    pub has_stray: bool,
+    /// Whether the lock can be had.
+    pub is_free: bool,
+    /// Whether every client has made its updates, or crashed for good.
+    pub is_finished: bool,
+    /// What was wrong with the last step.
+    pub flags: Flags,
+}
+
 impl World {
+    /// What holds in this state.
+    pub fn findings(&self, setup: &Setup) -> Findings {
+        Findings {
+            has_rivals: self.rivals(setup).is_some(),
+            has_stray: self.stray(setup).is_some(),
+            is_free: self.is_free(setup),
+            is_finished: self.is_finished(setup),
+            flags: self.flags,
+        }
+    }
+
     /// Two clients that believe at once that they hold the same lock, if there are any.
     pub fn rivals(&self, setup: &Setup) -> Option<(u8, u8)> {
         let clients = 0..self.clients.len() as u8;

@@ -1,6 +1,7 @@
 //! The sections of a world: pieces that most steps leave as they are, and do not even look at.
 
 use protocol::MAX_NODES;
+use smallvec::SmallVec;
 
 use crate::setup::{MAX_CLIENTS, Setup};
 use crate::world::World;
@@ -87,21 +88,55 @@ impl Sections {
         self.0.count_ones() as usize
     }
 
-    /// Of one or two sections, the one with more states, and the other.
-    #[inline]
-    pub(crate) fn home(self) -> Option<(Section, Option<Section>)> {
-        let mut all = self.iter();
-        let first = all.next()?;
-        match (first, all.next(), all.next()) {
-            (only, None, _) => Some((only, None)),
-            (Section::Rest, Some(other), None) => Some((other, Some(Section::Rest))),
-            (first, Some(other), None) => Some((first, Some(other))),
-            (_, Some(_), Some(_)) => None,
-        }
-    }
-
     pub(crate) fn iter(self) -> Members {
         Members(self.0)
+    }
+}
+
+/// The sections that a task may look at, and where among them its outcome is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) sections: Sections,
+    pub(crate) home: Home,
+}
+
+/// Where the outcome of a task is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// With the one section that it looks at.
+    One(u8),
+    /// With the first of two.
+    Two(u8, u8),
+    /// With none of them: they are too many.
+    Apart,
+}
+
+impl Reach {
+    pub(crate) fn of(sections: Sections) -> Self {
+        let numbers: SmallVec<[u8; SECTIONS]> = sections.iter().map(|section| section.number() as u8).collect();
+        // Of the rest there are few states: it keeps nothing that others can keep.
+        let home = match numbers[..] {
+            [only] => Home::One(only),
+            [0, other] => Home::Two(other, 0),
+            [first, other] => Home::Two(first, other),
+            _ => Home::Apart,
+        };
+        Self { sections, home }
+    }
+}
+
+impl Reach {
+    pub(crate) fn only(section: Section) -> Self {
+        Self { sections: Sections::only(section), home: Home::One(section.number() as u8) }
+    }
+
+    pub(crate) fn both(home: Section, other: Section) -> Self {
+        let sections = Sections::only(home).with(other);
+        Self { sections, home: Home::Two(home.number() as u8, other.number() as u8) }
+    }
+
+    pub(crate) fn with_rest(section: Section) -> Self {
+        if section == Section::Rest { Self::only(section) } else { Self::both(section, Section::Rest) }
     }
 }
 

@@ -1,22 +1,21 @@
 //! What is remembered of steps.
 
 use alloc::vec::Vec;
-
 use core::hash::Hasher;
 
 use hashbrown::HashTable;
 use protocol::Resource;
 use smallvec::SmallVec;
 
+use super::plans::Move;
 use crate::event::Witnesses;
 use crate::mix::Mix;
 use crate::section::{SECTIONS, Sections};
-use crate::steps::{Move, Place};
 use crate::world::Flags;
 
 /// What came of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     /// It looks at more sections than these.
     LooksFurther,
     /// The sections have changed.
@@ -34,24 +33,24 @@ pub(crate) enum Outcome {
 
 /// What came of a part of a step beside other sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Effect {
-    pub(crate) witnesses: Witnesses,
-    pub(crate) flags: Flags,
-    pub(crate) overwritten: Option<Resource>,
+pub(super) struct Effect {
+    pub(super) witnesses: Witnesses,
+    pub(super) flags: Flags,
+    pub(super) overwritten: Option<Resource>,
 }
 
 /// A task, and what the sections are that it may look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    pub(crate) task: u32,
-    pub(crate) ids: [u32; FEW],
+pub(super) struct Key {
+    pub(super) task: u32,
+    pub(super) ids: [u32; FEW],
 }
 
 /// So many numbers are part of a key. More have one number of their own.
-pub(crate) const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// Stands for no number.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Stands for no number where the first one is that of many.
 const MANY: u32 = u32::MAX - 1;
@@ -59,7 +58,7 @@ const MANY: u32 = u32::MAX - 1;
 /// A table that grows is copied: in so many pieces it is never copied as a whole.
 const TABLES: usize = 64;
 
-pub(crate) struct Outcomes {
+pub(super) struct Outcomes {
     known: [HashTable<(Key, Outcome)>; TABLES],
     effects: Vec<Effect>,
     ids: Vec<u32>,
@@ -83,11 +82,11 @@ impl Default for Outcomes {
 }
 
 impl Outcomes {
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.known.iter().map(HashTable::len).sum()
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.known.iter().map(HashTable::allocation_size).sum::<usize>()
             + self.effects.capacity() * size_of::<Effect>()
             + self.many.allocation_size()
@@ -99,20 +98,20 @@ impl Outcomes {
 
     /// The key of a task that may look at these sections.
     #[inline]
-    pub(crate) fn key(&mut self, task: u32, sections: Sections, place: &Place) -> Key {
+    pub(super) fn key(&mut self, task: u32, sections: Sections, place: &[u32; SECTIONS]) -> Key {
         if sections.len() > FEW {
-            let ids: SmallVec<[u32; SECTIONS]> = sections.iter().map(|section| place.ids[section.number()]).collect();
+            let ids: SmallVec<[u32; SECTIONS]> = sections.iter().map(|section| place[section.number()]).collect();
             return self.key_of(task, &ids);
         }
         let mut ids = [NONE; FEW];
         for (id, section) in ids.iter_mut().zip(sections.iter()) {
-            *id = place.ids[section.number()];
+            *id = place[section.number()];
         }
         Key { task, ids }
     }
 
     /// The key of a task on which these numbers have some bearing.
-    pub(crate) fn key_of(&mut self, task: u32, numbers: &[u32]) -> Key {
+    pub(super) fn key_of(&mut self, task: u32, numbers: &[u32]) -> Key {
         if numbers.len() > FEW {
             let own = self.number_of(numbers);
             return Key { task, ids: [own, MANY, MANY] };
@@ -133,18 +132,18 @@ impl Outcomes {
     }
 
     #[inline]
-    pub(crate) fn find(&self, key: &Key) -> Option<Outcome> {
+    pub(super) fn find(&self, key: &Key) -> Option<Outcome> {
         let hash = key.hash();
         self.known[table_of(hash)].find(hash, |(known, _)| known == key).map(|(_, outcome)| *outcome)
     }
 
-    pub(crate) fn remember(&mut self, key: Key, outcome: Outcome) {
+    pub(super) fn remember(&mut self, key: Key, outcome: Outcome) {
         let hash = key.hash();
         self.known[table_of(hash)].insert_unique(hash, (key, outcome), |(key, _)| key.hash());
     }
 
     /// Keeps an effect, and gives its number. They are few.
-    pub(crate) fn number_of_effect(&mut self, effect: Effect) -> u16 {
+    pub(super) fn number_of_effect(&mut self, effect: Effect) -> u16 {
         let known = self.effects.iter().position(|other| *other == effect);
         let number = known.unwrap_or_else(|| {
             self.effects.push(effect);
@@ -153,23 +152,23 @@ impl Outcomes {
         number as u16
     }
 
-    pub(crate) fn effect(&self, number: u16) -> &Effect {
+    pub(super) fn effect(&self, number: u16) -> &Effect {
         &self.effects[usize::from(number)]
     }
 
     /// Keeps numbers of sections, and gives where they begin.
-    pub(crate) fn remember_ids(&mut self, ids: &[u32]) -> u32 {
+    pub(super) fn remember_ids(&mut self, ids: &[u32]) -> u32 {
         let first = self.ids.len() as u32;
         self.ids.extend_from_slice(ids);
         first
     }
 
-    pub(crate) fn ids(&self, from: u32) -> &[u32] {
-        &self.ids[from as usize..]
+    pub(super) fn id(&self, at: u32) -> u32 {
+        self.ids[at as usize]
     }
 
     /// Keeps a list of moves, and gives its number.
-    pub(crate) fn list_of(&mut self, moves: Vec<Move>) -> u32 {
+    pub(super) fn list_of(&mut self, moves: Vec<Move>) -> u32 {
         let all = &mut self.moves;
         let hash = |moves: &Vec<Move>| {
             let mut mix = Mix::default();
@@ -186,7 +185,7 @@ impl Outcomes {
         list
     }
 
-    pub(crate) fn list(&self, list: u32) -> &[Move] {
+    pub(super) fn list(&self, list: u32) -> &[Move] {
         &self.moves[list as usize]
     }
 }
