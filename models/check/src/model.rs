@@ -95,7 +95,15 @@ impl LockModel {
     }
 
     fn satisfies(&self, packed: &Packed, property: Property) -> bool {
-        !self.violates(&self.unpack(packed), property)
+        let flags = packed.flags();
+        match property {
+            Property::NoLostUpdate => !flags.lost_update,
+            Property::NoWrongRelease => !flags.wrong_release,
+            Property::NoStaleWrite => !flags.stale_write,
+            Property::MutualExclusion | Property::NoStrayGrant | Property::NoOrphan | Property::DeadlockFree => {
+                !self.violates(&self.unpack(packed), property)
+            }
+        }
     }
 
     pub(crate) fn unpack(&self, packed: &Packed) -> World {

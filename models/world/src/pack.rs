@@ -77,7 +77,7 @@ impl Packed {
     }
 
     /// What was wrong with the last step.
-    pub(crate) fn flags(&self) -> Flags {
+    pub fn flags(&self) -> Flags {
         let bits = self.0.first().map_or(0, |word| word >> LENGTH_BITS);
         Flags { lost_update: bits & 1 != 0, stale_write: bits & 2 != 0, wrong_release: bits & 4 != 0 }
     }

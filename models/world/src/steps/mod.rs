@@ -186,7 +186,7 @@ impl Steps {
             return Moves(list);
         }
         let merged = self.merge(setup, &lists, can_tick);
-        let list = self.outcomes.list_of(merged);
+        let list = self.outcomes.list_of(&merged);
         self.outcomes.remember(key, Outcome::Moves { list, is_due: !can_tick });
         Moves(list)
     }
@@ -230,8 +230,9 @@ impl Steps {
     }
 
     fn list_of(&mut self, setup: &Setup, actions: Vec<Action>) -> u32 {
-        let moves = actions.into_iter().map(|action| self.plans.plan(setup, self.nodes, action)).collect();
-        self.outcomes.list_of(moves)
+        let plan = |action| self.plans.plan(setup, self.nodes, action);
+        let moves: Vec<_> = actions.into_iter().map(plan).collect();
+        self.outcomes.list_of(&moves)
     }
 
     /// Takes a step from the state that was entered. None: it changes nothing.

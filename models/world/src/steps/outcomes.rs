@@ -62,10 +62,29 @@ pub(super) struct Outcomes {
     known: [HashTable<(Key, Outcome)>; TABLES],
     effects: Vec<Effect>,
     ids: Vec<u32>,
-    /// Of more than a few numbers, which they are, and their own number.
-    many: HashTable<(Vec<u32>, u32)>,
-    moves: Vec<Vec<Move>>,
-    moves_index: HashTable<u32>,
+    /// Lists of more than a few numbers, by where they begin and end in `ids`.
+    many: HashTable<Span>,
+    moves: Vec<Move>,
+    /// The lists of moves.
+    lists: Vec<Span>,
+    lists_index: HashTable<u32>,
+}
+
+/// Where something begins and ends in a longer list.
+#[derive(Clone, Copy)]
+struct Span(u32, u32);
+
+impl Span {
+    fn of<T>(self, all: &[T]) -> &[T] {
+        &all[self.0 as usize..self.1 as usize]
+    }
+
+    /// Adds to the longer list.
+    fn add<T: Copy>(all: &mut Vec<T>, some: &[T]) -> Self {
+        let first = all.len() as u32;
+        all.extend_from_slice(some);
+        Self(first, all.len() as u32)
+    }
 }
 
 impl Default for Outcomes {
@@ -76,7 +95,8 @@ impl Default for Outcomes {
             ids: Vec::new(),
             many: HashTable::new(),
             moves: Vec::new(),
-            moves_index: HashTable::new(),
+            lists: Vec::new(),
+            lists_index: HashTable::new(),
         }
     }
 }
@@ -90,10 +110,10 @@ impl Outcomes {
         self.known.iter().map(HashTable::allocation_size).sum::<usize>()
             + self.effects.capacity() * size_of::<Effect>()
             + self.many.allocation_size()
-            + self.moves_index.allocation_size()
+            + self.lists_index.allocation_size()
             + self.ids.capacity() * size_of::<u32>()
-            + self.many.iter().map(|(ids, _)| ids.capacity() * size_of::<u32>()).sum::<usize>()
-            + self.moves.iter().map(|list| list.capacity() * size_of::<Move>() + size_of::<Vec<Move>>()).sum::<usize>()
+            + self.moves.capacity() * size_of::<Move>()
+            + self.lists.capacity() * size_of::<Span>()
     }
 
     /// The key of a task that may look at these sections.
@@ -121,14 +141,16 @@ impl Outcomes {
         Key { task, ids }
     }
 
+    /// The number of a list of numbers: where it begins.
     fn number_of(&mut self, numbers: &[u32]) -> u32 {
-        let hash = hash(numbers);
-        if let Some((_, own)) = self.many.find(hash, |(known, _)| known == numbers) {
-            return *own;
+        let own = hash(numbers);
+        let ids = &mut self.ids;
+        if let Some(known) = self.many.find(own, |known| known.of(ids) == numbers) {
+            return known.0;
         }
-        let own = self.many.len() as u32;
-        self.many.insert_unique(hash, (numbers.to_vec(), own), |(known, _)| self::hash(known));
-        own
+        let span = Span::add(ids, numbers);
+        self.many.insert_unique(own, span, |known| hash(known.of(ids)));
+        span.0
     }
 
     #[inline]
@@ -158,9 +180,7 @@ impl Outcomes {
 
     /// Keeps numbers of sections, and gives where they begin.
     pub(super) fn remember_ids(&mut self, ids: &[u32]) -> u32 {
-        let first = self.ids.len() as u32;
-        self.ids.extend_from_slice(ids);
-        first
+        Span::add(&mut self.ids, ids).0
     }
 
     pub(super) fn id(&self, at: u32) -> u32 {
@@ -168,25 +188,26 @@ impl Outcomes {
     }
 
     /// Keeps a list of moves, and gives its number.
-    pub(super) fn list_of(&mut self, moves: Vec<Move>) -> u32 {
-        let all = &mut self.moves;
-        let hash = |moves: &Vec<Move>| {
+    pub(super) fn list_of(&mut self, moves: &[Move]) -> u32 {
+        let hash = |moves: &[Move]| {
             let mut mix = Mix::default();
             moves.iter().for_each(|what| mix.write_u32(what.plan));
             mix.finish()
         };
-        if let Some(list) = self.moves_index.find(hash(&moves), |list| all[*list as usize] == moves) {
+        let (all, lists) = (&mut self.moves, &mut self.lists);
+        let own = hash(moves);
+        if let Some(list) = self.lists_index.find(own, |list| lists[*list as usize].of(all) == moves) {
             return *list;
         }
-        let list = all.len() as u32;
-        let own = hash(&moves);
-        all.push(moves);
-        self.moves_index.insert_unique(own, list, |list| hash(&all[*list as usize]));
+        let list = lists.len() as u32;
+        lists.push(Span::add(all, moves));
+        self.lists_index.insert_unique(own, list, |list| hash(lists[*list as usize].of(all)));
         list
     }
 
+    #[inline]
     pub(super) fn list(&self, list: u32) -> &[Move] {
-        &self.moves[list as usize]
+        self.lists[list as usize].of(&self.moves)
     }
 }
 

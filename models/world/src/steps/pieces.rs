@@ -26,7 +26,7 @@ pub(super) struct Piece {
     pub(super) latest_grant: u8,
     pub(super) traits: Traits,
     /// What came of tasks that may look at this section, and perhaps at one other: as many as one finds at a glance.
-    known: SmallVec<[Known; 5]>,
+    known: SmallVec<[Known; AT_A_GLANCE]>,
 }
 
 /// What came of a task that may look at a section and at another one with this number.
@@ -37,8 +37,9 @@ struct Known {
     outcome: Outcome,
 }
 
-/// More outcomes than this are not found at a glance.
-const AT_A_GLANCE: usize = 16;
+/// More outcomes than this are not found at a glance, and have no room of their own on the heap: many small pieces of it
+/// that stay would keep the large ones apart that a search frees.
+const AT_A_GLANCE: usize = 8;
 
 impl Piece {
     #[inline]
