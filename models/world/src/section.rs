@@ -60,10 +60,6 @@ pub(crate) struct Sections(u16);
 const _: () = assert!(SECTIONS <= u16::BITS as usize, "every section has its bit");
 
 impl Sections {
-    pub(crate) fn all(setup: &Setup) -> Self {
-        Section::all(setup).collect()
-    }
-
     pub(crate) fn nodes(setup: &Setup) -> Self {
         (0..setup.policy.nodes).map(Section::Node).collect()
     }

@@ -6,7 +6,7 @@ const SEGMENTS: usize = 256;
 /// Fingerprints in a line of the cache.
 const LANES: usize = 8;
 const SMALLEST: usize = 2;
-const DOUBLES_BELOW: usize = 1 << 9;
+const DOUBLES_BELOW: usize = 1 << 8;
 
 /// Stands for the number of a known state in a table that keeps no numbers.
 pub(super) const UNNUMBERED: u32 = u32::MAX;

@@ -14,6 +14,7 @@ mod pieces;
 mod plans;
 
 use alloc::vec::Vec;
+use core::num::Wrapping;
 
 use protocol::{Fencing, Resource};
 use smallvec::SmallVec;
@@ -45,7 +46,9 @@ pub struct Moves(u32);
 pub struct Steps {
     /// Where what is not known is worked out.
     world: World,
-    all: Sections,
+    all: SmallVec<[Section; SECTIONS]>,
+    /// Their numbers.
+    order: SmallVec<[u8; SECTIONS]>,
     nodes: Sections,
     /// The sections in which anything can happen.
     active: Sections,
@@ -106,7 +109,8 @@ impl Steps {
     pub fn new(setup: &Setup, hash: fn(&[u64]) -> u64) -> Self {
         Self {
             world: World::new(setup),
-            all: Sections::all(setup),
+            all: Section::all(setup).collect(),
+            order: Section::all(setup).map(|section| section.number() as u8).collect(),
             nodes: Sections::nodes(setup),
             active: World::active_sections(setup),
             hash,
@@ -130,31 +134,33 @@ impl Steps {
         if self.outcomes.len().max(self.pieces.most()) > MOST {
             *self = Self::new(setup, self.hash);
         }
-        let mut place = Place { flags: state.flags(), ..self.entered };
-        (place.hash, self.busy) = (0, 0);
-        let mut latest_grant = 0;
-        for (section, words) in self.all.iter().zip(state.sections()) {
-            let id = self.enter_section(setup, section, words);
-            let piece = self.pieces.get(section.number(), id);
-            place.ids[section.number()] = id;
-            place.hash = place.hash.wrapping_add(piece.hash);
-            self.busy |= piece.traits.busy;
+        self.entered.flags = state.flags();
+        let (mut hash, mut busy, mut latest_grant) = (Wrapping(0), 0, 0);
+        for (index, words) in state.sections().enumerate() {
+            let id = self.enter_section(setup, index, words);
+            let section = usize::from(self.order[index]);
+            let piece = self.pieces.get(section, id);
+            self.entered.ids[section] = id;
+            hash += Wrapping(piece.hash);
+            busy |= piece.traits.busy;
             latest_grant = latest_grant.max(piece.latest_grant);
         }
+        self.entered.hash = hash.0;
         self.next_grant = latest_grant + 1;
-        self.entered = place;
-        self.place = place;
+        self.busy = busy;
+        self.place = self.entered;
     }
 
     #[inline]
-    fn enter_section(&mut self, setup: &Setup, section: Section, words: &[u64]) -> u32 {
-        let before = self.entered.ids[section.number()];
-        let ignored = if section == Section::Rest { Packed::FLAGS } else { 0 };
+    fn enter_section(&mut self, setup: &Setup, index: usize, words: &[u64]) -> u32 {
+        let section = usize::from(self.order[index]);
+        let before = self.entered.ids[section];
+        let ignored = if index == 0 { Packed::FLAGS } else { 0 };
         // Often it is the same as in the state before.
-        if self.pieces.is(section.number(), before, words, ignored) {
+        if self.pieces.is(section, before, words, ignored) {
             return before;
         }
-        self.enter_another(setup, section, words, ignored)
+        self.enter_another(setup, self.all[index], words, ignored)
     }
 
     fn enter_another(&mut self, setup: &Setup, section: Section, words: &[u64], ignored: u64) -> u32 {
@@ -323,7 +329,8 @@ impl Steps {
         self.pieces_at(&self.place).for_each(|piece| numbers.and(self.pieces.numbers(piece.numbers)));
         if !numbers.are_ranks() {
             let numbers = self.pieces.number_of(numbers);
-            for section in self.all.iter() {
+            for index in 0..self.all.len() {
+                let section = self.all[index];
                 let outcome = self.work_out(setup, Task::Rank(section, numbers), Reach::only(section));
                 let Outcome::Changed { to, .. } = outcome else { return None };
                 self.change_one(section.number(), to);
@@ -340,7 +347,7 @@ impl Steps {
         self.world.apply(setup, action, &mut witnesses);
         self.world.canonicalise(setup);
         self.place = Place { flags: self.world.flags, ..Place::default() };
-        for section in self.all.iter() {
+        for section in self.all.clone() {
             let numbers = self.numbers_in(setup, section);
             let id = self.pieces.keep(&mut self.world, setup, section, numbers, self.hash);
             self.place.ids[section.number()] = id;
@@ -442,9 +449,9 @@ impl Steps {
 
     /// Makes the world the one at this place.
     fn load(&mut self, setup: &Setup) {
-        for section in self.all.iter() {
+        for section in &self.all {
             let piece = self.pieces.get(section.number(), self.place.ids[section.number()]);
-            self.world.unpack_section(setup, section, &piece.words);
+            self.world.unpack_section(setup, *section, &piece.words);
         }
         self.world.forget_looks();
     }
@@ -456,7 +463,7 @@ impl Steps {
     }
 
     fn pieces_at<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = &'a Piece> + Clone {
-        self.all.iter().map(|section| self.pieces.get(section.number(), place.ids[section.number()]))
+        self.order.iter().map(|section| self.pieces.get(usize::from(*section), place.ids[usize::from(*section)]))
     }
 
     /// The state at this place, packed.

@@ -103,6 +103,25 @@ struct Pool {
     pieces: Vec<Piece>,
 }
 
+impl Pool {
+    fn find(&self, words: &[u64]) -> Option<u32> {
+        self.index.find(hash(words), |id| are_same(&self.pieces[*id as usize].words, words, 0)).copied()
+    }
+
+    fn push(&mut self, piece: Piece) -> u32 {
+        let Self { index, pieces } = self;
+        let id = pieces.len() as u32;
+        let own = hash(&piece.words);
+        if pieces.len() == pieces.capacity() {
+            // By a quarter: what is empty costs memory.
+            pieces.reserve_exact(pieces.len() / 4 + 32);
+        }
+        pieces.push(piece);
+        index.insert_unique(own, id, |id| hash(&pieces[*id as usize].words));
+        id
+    }
+}
+
 impl Pieces {
     /// How many states of a section there are at most.
     pub(super) fn most(&self) -> usize {
@@ -134,8 +153,7 @@ impl Pieces {
     }
 
     pub(super) fn find(&self, section: usize, words: &[u64]) -> Option<u32> {
-        let Pool { index, pieces } = &self.pools[section];
-        index.find(hash(words), |id| are_same(&pieces[*id as usize].words, words, 0)).copied()
+        self.pools[section].find(words)
     }
 
     /// Keeps a section of the world, in which these numbers occur, and gives its number.
@@ -159,12 +177,7 @@ impl Pieces {
             known: SmallVec::new(),
             words,
         };
-        let Pool { index, pieces } = &mut self.pools[section.number()];
-        let id = pieces.len() as u32;
-        let own = hash(&piece.words);
-        pieces.push(piece);
-        index.insert_unique(own, id, |id| hash(&pieces[*id as usize].words));
-        id
+        self.pools[section.number()].push(piece)
     }
 
     /// The numbers with this number.
