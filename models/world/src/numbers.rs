@@ -158,7 +158,8 @@ impl Numbers {
 
     /// Whether every number of these sections, all of a world, is its own rank.
     pub(crate) fn are_ranks(&self) -> bool {
-        let dense = self.tokens.as_flattened().iter().chain(&self.fences).fold(true, |all, ranks| all & ranks.are_dense());
+        let dense =
+            self.tokens.as_flattened().iter().chain(&self.fences).fold(true, |all, ranks| all & ranks.are_dense());
         dense && self.accepted == self.relevant() && self.grants_in_use().are_dense()
     }
 

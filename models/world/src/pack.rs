@@ -6,9 +6,9 @@ use protocol::{Command, Fence, Fencing, Nodes, Reply, Resource, Seen, Slot, Tape
 use smallvec::SmallVec;
 
 use crate::message::{Body, Direction, Lane, Message, Sent, Site};
+use crate::section::Section;
 use crate::server::{Acquisition, Entry, Memory, Replica};
 use crate::setup::{Fault, MAX_CLIENTS, Setup};
-use crate::section::Section;
 use crate::world::{Flags, Running, WALL, World};
 
 /// Bits of the set of links that are cut.

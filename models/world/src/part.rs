@@ -33,7 +33,8 @@ pub(crate) type Parts = SmallVec<[Part; 14]>;
 impl Part {
     /// The parts of an action.
     pub(crate) fn all_of(setup: &Setup, action: Action) -> Parts {
-        let mut parts: Parts = action.fault().filter(|fault| !decides_what_is_kept(*fault)).map(Self::Spend).into_iter().collect();
+        let spent = action.fault().filter(|fault| !decides_what_is_kept(*fault));
+        let mut parts: Parts = spent.map(Self::Spend).into_iter().collect();
         let clients = 0..setup.clients.len() as u8;
         match action {
             Action::Tick => parts.extend(in_time(setup).map(|section| Self::Tick(section, None))),
@@ -152,11 +153,12 @@ impl World {
         for part in Part::all_of(setup, action) {
             self.carry(setup, part, observer);
         }
-        if let Some(account) = self.overwritten {
+        if let Some(account) = self.overwritten.take() {
             for part in Part::after_write(setup, action, account) {
                 self.carry(setup, part, observer);
             }
         }
+        self.next_grant = 0;
     }
 
     /// Gets ready for a step: nothing is wrong with it yet.

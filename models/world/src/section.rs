@@ -17,6 +17,10 @@ pub(crate) enum Section {
     Node(u8),
 }
 
+// Two odd numbers without a pattern: the golden ratio, and the square root of three.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+const PLACE: u64 = 0xbb67_ae85_84ca_a73b;
+
 /// How many sections a world has at most.
 pub(crate) const SECTIONS: usize = FIRST_NODE as usize + MAX_NODES;
 
@@ -39,9 +43,13 @@ impl Section {
         })
     }
 
-    /// What the hash of its words counts at its place. An odd factor permutes the numbers.
+    /// What the hash of its words counts at its place.
+    ///
+    /// The counts of all sections are added up, so they must not be multiples of the hashes: with those, two sections
+    /// that trade their contents can count as much as before. This permutes the numbers, at each place in another way.
     pub(crate) fn at_its_place(self, hash: u64) -> u64 {
-        hash.wrapping_mul(2 * self.number() as u64 + 1)
+        let mixed = (hash ^ (self.number() as u64 + 1).wrapping_mul(PLACE)).wrapping_mul(FACTOR);
+        (mixed ^ mixed >> 32).wrapping_mul(PLACE)
     }
 
     fn numbered(number: u8) -> Self {
@@ -184,7 +192,27 @@ impl World {
             || self.cut.is_seen()
             || self.cut_left.is_seen()
             || self.faults.is_seen();
-        let sections = clients.map(|(index, _)| Section::Client(index)).chain(nodes.map(|(index, _)| Section::Node(index)));
+        let sections =
+            clients.map(|(index, _)| Section::Client(index)).chain(nodes.map(|(index, _)| Section::Node(index)));
         sections.chain(rest.then_some(Section::Rest)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_that_trade_their_contents_count_something_else() {
+        let counts = |contents: [u64; 4]| {
+            (0..)
+                .map(Section::Node)
+                .zip(contents)
+                .fold(0, |sum: u64, (node, hash)| sum.wrapping_add(node.at_its_place(hash)))
+        };
+        let (a, b) = (0x1234_5678_9abc_def0, 0x0fed_cba9_8765_4321);
+        assert_ne!(counts([a, b, b, a]), counts([b, a, a, b]));
+        assert_ne!(counts([a, b, a, b]), counts([b, a, b, a]));
+        assert_ne!(counts([a, a, b, b]), counts([b, b, a, a]));
     }
 }

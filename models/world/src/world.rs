@@ -90,9 +90,9 @@ pub struct World {
     pub flags: Flags,
     /// The name of the next message. Not part of a state.
     pub next_tag: u32,
-    /// The number of the next grant, while a step is taken. Not part of a state.
+    /// The number of the next grant, while a step is taken. Not part of a state, and zero in all of them.
     pub(crate) next_grant: u8,
-    /// The account that the current step has overwritten. Not part of a state.
+    /// The account that the current step has overwritten. Not part of a state, and none in all of them.
     pub(crate) overwritten: Option<Resource>,
     /// How worlds of this setup are packed.
     pub(crate) layout: Layout,

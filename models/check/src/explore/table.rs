@@ -134,6 +134,14 @@ impl Segment {
         }
     }
 
+    /// The line where a fingerprint is put that is not there.
+    #[inline]
+    fn room_for(&self, fp: u64) -> usize {
+        let home = self.home(fp);
+        let mut lines = (home..self.lines.len()).chain(0..home);
+        lines.find(|at| !self.lines[*at].is_full()).unwrap_or(home)
+    }
+
     /// The number of a fingerprint that is in the given line.
     #[inline]
     fn number(&self, at: usize, fp: u64) -> u32 {
@@ -177,8 +185,7 @@ impl Segment {
         for (at, line) in self.lines.iter().enumerate() {
             for (lane, &fp) in line.0.iter().enumerate().filter(|&(_, &fp)| fp != 0) {
                 let number = self.numbers.get(at).map_or(UNNUMBERED, |numbers| numbers[lane]);
-                let (Ok(place) | Err(place)) = grown.find(fp);
-                grown.put(place, fp, number);
+                grown.put(grown.room_for(fp), fp, number);
             }
         }
         *self = grown;

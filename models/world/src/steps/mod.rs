@@ -279,12 +279,7 @@ impl Steps {
     }
 
     /// Takes a part of a step, and gives the account that it overwrites.
-    fn take_part(
-        &mut self,
-        setup: &Setup,
-        planned: Planned,
-        witnesses: &mut Witnesses,
-    ) -> Option<Option<Resource>> {
+    fn take_part(&mut self, setup: &Setup, planned: Planned, witnesses: &mut Witnesses) -> Option<Option<Resource>> {
         let task = Task::Take(planned.part, self.next_grant);
         let mut reach = planned.few;
         let mut outcome = self.work_out(setup, task, reach);
@@ -418,7 +413,11 @@ impl Steps {
             }
             Task::Stray(node, client) => {
                 let has_strays = self.world.strays(setup, node, client) != 0;
-                if sections.has_all(self.world.looked_at()) { Outcome::Answer(has_strays) } else { Outcome::LooksFurther }
+                if sections.has_all(self.world.looked_at()) {
+                    Outcome::Answer(has_strays)
+                } else {
+                    Outcome::LooksFurther
+                }
             }
             // It looks at lists, not at the world.
             Task::Merge(_) => Outcome::LooksFurther,
