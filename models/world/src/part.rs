@@ -77,10 +77,7 @@ impl Part {
 
     /// The parts that follow when a client has overwritten an account.
     pub(crate) fn after_write(setup: &Setup, by: Action, account: Resource) -> impl Iterator<Item = Self> + use<> {
-        let writer = match by {
-            Action::Deliver(lane, _) => Some(lane.client),
-            _ => None,
-        };
+        let writer = if let Action::Deliver(lane, _) = by { Some(lane.client) } else { None };
         (0..setup.clients.len() as u8)
             .filter(move |client| Some(*client) != writer)
             .map(move |client| Self::Outdate(client, account))

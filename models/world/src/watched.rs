@@ -7,7 +7,7 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// A value that remembers whether it was read or changed since [`forget`](Self::forget).
+/// A value that remembers whether it was read or changed since it was last told to forget.
 ///
 /// Every access goes through it, so nothing can be read unnoticed.
 #[derive(Default)]
