@@ -4,7 +4,8 @@
 //! Three things are kept apart: what the servers granted, what each client believes, and what the resource accepted.
 //! Time is relative and clamped, numbers that only ever grow are kept by rank, so the space of states is finite without
 //! a horizon. Everything that can happen is an [`Action`]; [`World::actions`] lists them, [`World::apply`] carries
-//! one out, [`World::pack`] makes of the result a few words of bits.
+//! one out, [`World::pack`] makes of the result a few words of bits. [`Steps`] is the quick road to the same: it remembers
+//! what steps come to, section by section.
 //!
 //! This crate never searches, never reads a file, and never names a scenario.
 #![no_std]
