@@ -164,12 +164,15 @@ impl Steps {
     }
 
     fn enter_another(&mut self, setup: &Setup, section: Section, words: &[u64], ignored: u64) -> u32 {
-        let mut copy = Words::from_slice(words);
-        copy[0] &= !ignored;
-        if let Some(id) = self.pieces.find(section.number(), &copy) {
+        if words[0] & ignored != 0 {
+            let mut copy = Words::from_slice(words);
+            copy[0] &= !ignored;
+            return self.enter_another(setup, section, &copy, 0);
+        }
+        if let Some(id) = self.pieces.find(section.number(), words) {
             return id;
         }
-        self.world.unpack_section(setup, section, &copy);
+        self.world.unpack_section(setup, section, words);
         let numbers = self.numbers_in(setup, section);
         self.pieces.keep(&mut self.world, setup, section, numbers, self.hash)
     }
