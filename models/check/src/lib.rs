@@ -9,6 +9,7 @@
 //! This crate never reads a clock, and prints nothing.
 
 pub mod catalogue;
+mod choice;
 pub mod diff;
 pub mod explore;
 mod model;
@@ -20,6 +21,7 @@ mod schedules;
 mod verdict;
 pub mod weakest;
 
+pub use choice::{Choice, NoChoice};
 pub use model::{LockModel, Scratch};
 pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};
 pub use verdict::{asked, check};

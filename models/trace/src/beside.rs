@@ -63,8 +63,21 @@ impl Side {
 
 /// Whether two steps look the same from outside. What it means for the end is not compared.
 fn are_alike(left: &Step, right: &Step) -> bool {
-    let Step { n: _, actor, kind, action, fault, clocks: _, messages, changes, holding, paused, gone, matters: _ } =
-        left;
+    let Step {
+        n: _,
+        actor,
+        kind,
+        choice: _,
+        action,
+        fault,
+        clocks: _,
+        messages,
+        changes,
+        holding,
+        paused,
+        gone,
+        matters: _,
+    } = left;
     (actor, kind, action, fault) == (&right.actor, &right.kind, &right.action, &right.fault)
         && (messages, changes) == (&right.messages, &right.changes)
         && (holding, paused, gone) == (&right.holding, &right.paused, &right.gone)

@@ -59,6 +59,9 @@ pub struct ScenarioRef {
     pub title: String,
     /// A hash of its resolved knobs, so that a trace is not replayed in another scenario of the same name.
     pub hash: String,
+    /// The scenario itself, as a file with every override: a trace can be followed again wherever it is taken.
+    #[serde(default)]
+    pub toml: String,
     /// The faults that were allowed.
     #[serde(default)]
     pub faults: Vec<FaultBudget>,

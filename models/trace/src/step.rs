@@ -14,6 +14,9 @@ pub struct Step {
     pub actor: String,
     /// What sort of transition it is.
     pub kind: StepKind,
+    /// The choice that the step is, in words for a machine, such as `deliver A node1 request 0`. All else follows from it.
+    #[serde(default)]
+    pub choice: String,
     /// What happened, one sentence in the words of the protocol, without a full stop.
     pub action: String,
     /// The fault that struck, if the step is one.
@@ -50,6 +53,7 @@ impl Step {
             n,
             actor: actor.into(),
             kind,
+            choice: String::new(),
             action: action.into(),
             fault: None,
             clocks: Vec::new(),

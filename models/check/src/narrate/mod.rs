@@ -15,6 +15,7 @@ use trace::{Actor, ActorKind, Clock, FaultBudget, PropertyRef, ScenarioRef, Step
 use world::{Action, Direction, Event, Grain, Observer, Process, Running, Site, World};
 
 use crate::catalogue;
+use crate::choice::Choice;
 use crate::explore::{Path, fingerprint};
 use crate::model::LockModel;
 use crate::scenario::{Named, Property, Scenario};
@@ -74,6 +75,7 @@ fn blank(scenario: &Scenario, telling: &Telling<'_>, property: Property, actions
             id: scenario.id.clone(),
             title: scenario.full_title(),
             hash: scenario.hash_text(),
+            toml: scenario.to_toml(),
             faults: scenario.faults.kinds().map(budget).collect(),
         },
         property: PropertyRef { name: property.name().to_owned(), says: property.says().to_owned() },
@@ -200,6 +202,7 @@ impl<'a> Telling<'a> {
             Action::Cancel(_) | Action::CancelUnsent(_) => {}
         }
         let mut step = Step::new(n, self.actor(action), kind(action, setup.grain), sentence(self, action));
+        step.choice = Choice(action).to_string();
         step.fault = action.fault().map(|fault| fault.name().to_owned());
         step.clocks = self.clocks(&step.actor);
         step.messages = hops(self);

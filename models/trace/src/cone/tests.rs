@@ -24,7 +24,13 @@ fn marked(culprits: &[&str], steps: Vec<Step>) -> Vec<bool> {
     let mut trace = Trace {
         schema: SCHEMA,
         id: "t".into(),
-        scenario: ScenarioRef { id: "s".into(), title: "s".into(), hash: "0".into(), faults: Vec::new() },
+        scenario: ScenarioRef {
+            id: "s".into(),
+            title: "s".into(),
+            hash: "0".into(),
+            toml: String::new(),
+            faults: Vec::new(),
+        },
         property: PropertyRef { name: "p".into(), says: "p".into() },
         grain: "message".into(),
         command: "lab check s".into(),

@@ -152,6 +152,7 @@ mod tests {
                 id: "setnx".into(),
                 title: "SETNX".into(),
                 hash: "abc".into(),
+                toml: "schema = 1\n".into(),
                 faults: vec![FaultBudget { fault: "crash".into(), budget: 1 }],
             },
             property: PropertyRef { name: "no-orphan".into(), says: "the lock can become free".into() },
@@ -191,7 +192,7 @@ mod tests {
     fn an_error_names_its_place_once() {
         let text = to_json(&sample()).replace("\"client\"", "\"clown\"");
         let error = from_json(&text).unwrap_err().to_string();
-        assert!(error.starts_with("line 25, column "), "{error}");
+        assert!(error.starts_with("line 26, column "), "{error}");
         assert!(error.contains(": actors[0].kind: unknown variant `clown`"), "{error}");
         assert!(!error.contains("at line"), "{error}");
         assert!(from_json("").unwrap_err().to_string().starts_with("line 1, column 0: EOF"));

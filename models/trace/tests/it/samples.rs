@@ -30,7 +30,13 @@ impl Story {
             trace: Trace {
                 schema: SCHEMA,
                 id: "7f3a91".into(),
-                scenario: ScenarioRef { id: id.into(), title: title.into(), hash: "c0ffee".into(), faults: Vec::new() },
+                scenario: ScenarioRef {
+                    id: id.into(),
+                    title: title.into(),
+                    hash: "c0ffee".into(),
+                    toml: String::new(),
+                    faults: Vec::new(),
+                },
                 property: PropertyRef { name: property[0].into(), says: property[1].into() },
                 grain: "message".into(),
                 command: format!("lab check {id} --property {}", property[0]),
