@@ -9,6 +9,7 @@ if ! command -v cargo >/dev/null 2>&1; then
   exit 1
 fi
 need cc gcc
+need redis-server redis-server
 
 # A snapshot that differs is a failure, never an update.
 export INSTA_UPDATE="${INSTA_UPDATE:-no}"

@@ -44,8 +44,10 @@ mod monitor;
 mod output;
 mod quote;
 mod render;
+pub mod servers;
 mod target;
 mod tracefile;
+pub mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
