@@ -164,10 +164,10 @@ impl Words {
     /// If no server answers such a command so.
     pub fn reply(&self, verb: Verb, mint: bool, sender: Sender<'_>, answer: &Value) -> Result<Reply, Unexpected> {
         let unexpected = || Unexpected::Answer { verb, found: format!("{answer:?}").chars().take(100).collect() };
-        let yes_or = |no: Reply| match answer {
-            Value::Int(0) => Ok(no),
-            Value::Int(1) => Ok(Reply::Done),
-            _ => Err(unexpected()),
+        let yes_or = |no: Reply| {
+            let done = (*answer == Value::Int(1)).then_some(Reply::Done);
+            let not = (*answer == Value::Int(0)).then_some(no);
+            done.or(not).ok_or_else(unexpected)
         };
         match (verb, answer) {
             (Verb::SetNxPx | Verb::Setnx, Value::Array(parts)) if mint => granted(parts).ok_or_else(unexpected),

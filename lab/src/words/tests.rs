@@ -16,10 +16,8 @@ fn text(wire: &Wire) -> String {
         Wire::Script(call) => call.command(By::Hash),
         Wire::Subscribe(channel) => return format!("SUBSCRIBE {}", String::from_utf8_lossy(channel)),
     };
-    let words = command.args_iter().map(|argument| match argument {
-        redis::Arg::Simple(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        _ => "?".to_owned(),
-    });
+    let simple = |argument| if let redis::Arg::Simple(bytes) = argument { bytes } else { b"?".as_slice() };
+    let words = command.args_iter().map(|argument| String::from_utf8_lossy(simple(argument)).into_owned());
     let is_hash = |word: &String| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     words.map(|word| if is_hash(&word) { "…".to_owned() } else { word }).collect::<Vec<_>>().join(" ")
 }
