@@ -31,6 +31,7 @@
 //!
 //! The JSON that `--format json` prints is described in `lab/SCHEMA.md`.
 
+pub mod account;
 mod args;
 mod cache;
 mod cli;

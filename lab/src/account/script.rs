@@ -1,0 +1,41 @@
+//! The scripts of an account. `ARGV[1]` says how tokens are compared (not at all, `>` or `>=`), `ARGV[2]` is the token.
+
+/// The look at the token that the scripts begin with.
+macro_rules! fenced {
+    ($rest:literal) => {
+        concat!(
+            r"
+if ARGV[1] ~= '' then
+  local token, greatest = tonumber(ARGV[2]), tonumber(redis.call('HGET', KEYS[1], 'fence') or 0)
+  if not token then return {0} end
+  if token > greatest then redis.call('HSET', KEYS[1], 'fence', ARGV[2]) end
+  if token < greatest or (token == greatest and ARGV[1] == '>') then return {0} end
+end
+",
+            $rest
+        )
+    };
+}
+
+/// Reads the account: `{1, balance, version}`, or `{0}` if the token is refused.
+pub(super) const READ: &str = fenced!(
+    r"
+local found = redis.call('HMGET', KEYS[1], 'balance', 'version')
+return {1, tonumber(found[1] or 0), tonumber(found[2] or 0)}
+"
+);
+
+/// Looks at the token alone: `{1}` or `{0}`.
+pub(super) const CHECK: &str = fenced!("return {1}");
+
+/// Writes the account: `{1, balance, version, balance before, whether the same write came before}`, or `{0}` if the token, or
+/// (`ARGV[6]`) the version that the writer has seen, is refused.
+pub(super) const WRITE: &str = fenced!(
+    r"
+local found = redis.call('HMGET', KEYS[1], 'balance', 'version', 'writer')
+local version = tonumber(found[2] or 0)
+if ARGV[6] ~= '' and version ~= tonumber(ARGV[3]) then return {0} end
+redis.call('HSET', KEYS[1], 'balance', ARGV[4], 'version', version + 1, 'writer', ARGV[5])
+return {1, tonumber(ARGV[4]), version + 1, tonumber(found[1] or 0), found[3] == ARGV[5] and 1 or 0}
+"
+);
