@@ -15,5 +15,7 @@ need redis-server redis-server
 export INSTA_UPDATE="${INSTA_UPDATE:-no}"
 
 cargo test --workspace --locked
+# Every interleaving of what threads share. The flag changes how every crate is built, so it has a folder of its own.
+RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --locked -p lock-shared --test loom
 # The whole catalogue, through both engines, and what the benchmarks measure: millions of states, so in release mode.
 cargo test --release --locked -p lock-check -p lab -p lock-benches -- --ignored
