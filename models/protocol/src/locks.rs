@@ -93,6 +93,7 @@ impl Locks {
             Input::Release => self.release(config, now, out),
             Input::Settled(op, outcome) => self.settled(config, now, op, outcome, out),
             Input::Wake => self.wake_up(config, now, out),
+            Input::Renew => self.renew(config, now, out),
             Input::Notified(slot) => self.told(config, now, slot, out),
             Input::Cancel => self.cancel(config, now, out),
         }
@@ -180,6 +181,11 @@ impl Locks {
     /// Whether the client believes at `now` that it holds the lock of a slot.
     pub fn believes(&self, config: &Config<'_>, slot: Slot, now: Time) -> bool {
         self.phase != Phase::Lost && self.leases[slot.0 as usize].believes(config.policy, now)
+    }
+
+    /// Whether a renewal is under way, for any of the locks.
+    pub fn is_renewing(&self) -> bool {
+        self.leases.iter().any(Lease::is_renewing)
     }
 
     /// Whether the lock of a slot is being asked for.
@@ -394,6 +400,15 @@ impl Locks {
         }
         if matches!(self.phase, Phase::Listening(_)) && self.give_up_at.is_some_and(|end| now >= end) {
             self.give_back(config, now, Phase::GivingUp, out);
+        }
+    }
+
+    fn renew(&mut self, config: &Config<'_>, now: Time, out: &mut impl Outbox) {
+        if self.phase != Phase::Held {
+            return;
+        }
+        for slot in 0..config.locks.as_slice().len() as u8 {
+            self.leases[slot as usize].renew(&mut context(config, now, Slot(slot), out));
         }
     }
 

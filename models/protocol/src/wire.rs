@@ -169,6 +169,9 @@ pub enum Input {
     Settled(OpId, Outcome),
     /// A moment that the core asked for has come.
     Wake,
+    /// Ask for more time now, whatever the schedule of renewals says. Without effect where nothing is held, the policy
+    /// knows no renewal, or one is under way.
+    Renew,
     /// Somebody gave back the lock of this slot.
     Notified(Slot),
     /// The caller gave up what it was waiting for.

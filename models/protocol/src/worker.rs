@@ -79,7 +79,9 @@ impl Worker {
                 self.drive(config, now, None, out);
                 self.cancel(config, now, out);
             }
-            Input::Acquire | Input::Settled(..) | Input::Notified(_) => self.drive(config, now, Some(input), out),
+            Input::Acquire | Input::Renew | Input::Settled(..) | Input::Notified(_) => {
+                self.drive(config, now, Some(input), out)
+            }
         }
     }
 

@@ -43,8 +43,18 @@ impl Lease {
             }
             return Change::Nothing;
         }
-        if renew.next.is_none_or(|next| cx.now < next) {
-            return Change::Nothing;
+        if renew.next.is_some_and(|next| cx.now >= next) {
+            self.renew(cx);
+        }
+        Change::Nothing
+    }
+
+    /// Asks for more time, if that is not being done already.
+    pub(crate) fn renew<O: Outbox>(&mut self, cx: &mut Context<'_, O>) {
+        let Phase::Held(hold) = &mut self.phase else { return };
+        let renew = &mut hold.renew;
+        if renew.is_under_way() || cx.policy.renewal == Renewal::Never {
+            return;
         }
         let (round, first) = Round::over(hold.contacted, cx.policy.visit);
         renew.next = None;
@@ -53,7 +63,6 @@ impl Lease {
         renew.expires = cx.policy.ttl.map(|ttl| validity(cx.policy, cx.now, ttl));
         self.round = self.round.wrapping_add(1);
         self.extend(cx, first);
-        Change::Nothing
     }
 
     /// Sends a renewal to some servers.

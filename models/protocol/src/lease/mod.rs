@@ -233,6 +233,10 @@ impl Lease {
         }
     }
 
+    pub(crate) fn is_renewing(&self) -> bool {
+        matches!(&self.phase, Phase::Held(hold) if hold.renew.is_under_way())
+    }
+
     pub(crate) fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
     }

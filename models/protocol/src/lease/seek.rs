@@ -209,8 +209,8 @@ impl Lease {
         if policy.holder == Holder::Naive {
             hold.until = None;
         }
-        if policy.renewal != Renewal::Never && policy.renewals != Some(0) {
-            hold.renew.next = Some(cx.now.after(policy.renew_every));
+        if policy.renewal != Renewal::Never {
+            hold.renew.next = (policy.renewals != Some(0)).then(|| cx.now.after(policy.renew_every));
             hold.renew.left = policy.renewals;
         }
         if policy.fencing == Fencing::ClientClock {

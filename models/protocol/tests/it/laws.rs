@@ -443,7 +443,12 @@ fn folds_and_unfolds<C: Core>(
                     Some(same) => Input::Settled(same, outcome),
                     None => return Err(TestCaseError::fail("it awaits what it awaited")),
                 },
-                other @ (Input::Acquire | Input::Release | Input::Wake | Input::Notified(_) | Input::Cancel) => other,
+                other @ (Input::Acquire
+                | Input::Release
+                | Input::Wake
+                | Input::Renew
+                | Input::Notified(_)
+                | Input::Cancel) => other,
             };
             let mut out = Effects::default();
             read.step(config, now, input, &mut out);

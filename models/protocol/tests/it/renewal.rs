@@ -1,6 +1,6 @@
 //! Asking for more time.
 
-use protocol::{LateAnswer, Outcome, Policy, RefusedRenewal, Renewal, Reply, Standing, Ticks, Visit};
+use protocol::{Input, LateAnswer, Outcome, Policy, RefusedRenewal, Renewal, Reply, Standing, Ticks, Visit};
 
 use crate::harness::{BASE, NOTHING, REDLOCK, TAKEN, holder, locks};
 
@@ -236,4 +236,20 @@ fn a_renewal_that_nobody_acknowledges_gives_no_time() {
     client.at(5).answers(0, Reply::Done);
     assert_eq!(client.at(8).wake(), NOTHING);
     assert_eq!(client.until(0), Some(10));
+}
+
+#[test]
+fn more_time_can_be_asked_for_ahead_of_the_schedule() {
+    let mut client = holder(Policy { renewals: Some(0), ..RENEWS });
+    assert_eq!(client.wakes(), Some((10, 10)), "nothing but the end is scheduled");
+    assert_eq!(client.at(2).step(Input::Renew), ["node 0: PEXPIRE x if a1"]);
+    assert_eq!(client.step(Input::Renew), NOTHING, "one is under way");
+    client.at(3).answers(0, Reply::Done);
+    assert_eq!(client.until(0), Some(12), "it counts from its sending");
+    assert_eq!(client.wakes(), Some((12, 12)), "and no other follows by itself");
+}
+
+#[test]
+fn who_never_renews_cannot_be_asked_to() {
+    assert_eq!(holder(BASE).at(2).step(Input::Renew), NOTHING);
 }

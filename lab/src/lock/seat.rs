@@ -1,0 +1,328 @@
+//! The task that drives one acquisition, from the first request until everything is given back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::{Command, Input, Locks, Notice, Outcome, Place, Reply, Slot, Standing, Token, Verb};
+use shared::{Tenure, Ticket};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use super::redis::Redis;
+use super::{AcquireError, ExtendError, Guard, ReleaseError, Released};
+use crate::driver::{End, Pilot, Terms};
+
+/// What the holder of a guard wants.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// More time.
+    Extend(oneshot::Sender<Result<(), ExtendError>>),
+    /// The end. Who wants to know what came of it listens.
+    Release(Option<oneshot::Sender<Result<Released, ReleaseError>>>),
+}
+
+/// What is asked for.
+pub(super) struct Asked {
+    pub(super) terms: Terms,
+    pub(super) redis: Redis,
+    pub(super) ticket: Arc<Ticket>,
+    pub(super) begin: Instant,
+    pub(super) class: &'static str,
+}
+
+/// Asks for a lock. If the future is dropped, whatever has been asked for is given back in the background.
+pub(super) async fn take(asked: Asked) -> Result<Guard, AcquireError> {
+    let (answer, heard) = oneshot::channel();
+    tokio::spawn(Seat::new(asked, answer).run());
+    heard.await.unwrap_or(Err(AcquireError::Ended))
+}
+
+/// An acquisition under way.
+struct Seat {
+    pilot: Pilot<Locks, Redis>,
+    origin: Instant,
+    tenure: Arc<Tenure>,
+    orders: mpsc::UnboundedReceiver<Order>,
+    /// For the guard.
+    sender: Option<mpsc::UnboundedSender<Order>>,
+    /// Who waits for the lock.
+    asking: Option<oneshot::Sender<Result<Guard, AcquireError>>>,
+    /// Who waits for more time.
+    extending: Vec<oneshot::Sender<Result<(), ExtendError>>>,
+    /// Until when the lock lasted when the renewal under way began, if it was begun for them.
+    lasted: Option<Option<Instant>>,
+    /// The acquisition of each slot, to tell one attempt from the next.
+    attempt: Vec<Token>,
+    heard: Heard,
+    leaving: Leaving,
+    /// Given up as soon as the lock is free again: the next may ask for it.
+    ticket: Option<Arc<Ticket>>,
+    begin: Instant,
+    class: &'static str,
+}
+
+/// What the servers answered to the last attempt.
+#[derive(Debug, Default)]
+struct Heard {
+    taken: bool,
+    granted: bool,
+    failure: Option<String>,
+}
+
+/// What they answered to the release.
+#[derive(Default)]
+struct Leaving {
+    has_begun: bool,
+    listener: Option<oneshot::Sender<Result<Released, ReleaseError>>>,
+    freed: usize,
+    gone: usize,
+}
+
+impl Seat {
+    fn new(asked: Asked, asking: oneshot::Sender<Result<Guard, AcquireError>>) -> Self {
+        let Asked { terms, redis, ticket, begin, class } = asked;
+        let (sender, orders) = mpsc::unbounded_channel();
+        Self {
+            pilot: Pilot::new(Locks::default(), terms, redis),
+            origin: Instant::now(),
+            tenure: Arc::new(Tenure::new()),
+            orders,
+            sender: Some(sender),
+            asking: Some(asking),
+            extending: Vec::new(),
+            lasted: None,
+            attempt: Vec::new(),
+            heard: Heard::default(),
+            leaving: Leaving::default(),
+            ticket: Some(ticket),
+            begin,
+            class,
+        }
+    }
+
+    async fn run(mut self) {
+        self.step(Input::Acquire);
+        while !self.pilot.core().is_idle() {
+            tokio::select! {
+                biased;
+                Some(order) = self.orders.recv() => self.obey(order),
+                () = abandoned(&mut self.asking) => self.give_up(),
+                happened = self.pilot.happen() => {
+                    if let Some(end) = &happened.end {
+                        self.note(end);
+                    }
+                    self.tell(happened.notices);
+                }
+            }
+        }
+        self.finish();
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Extend(answer) => {
+                self.extending.push(answer);
+                self.extend();
+            }
+            Order::Release(listener) => {
+                if listener.is_some() {
+                    self.leaving.listener = listener;
+                }
+                self.leave();
+            }
+        }
+    }
+
+    /// Answers those who wait for more time if the renewal that was begun for them is over, and begins one if there was none.
+    fn extend(&mut self) {
+        if self.extending.is_empty() || self.pilot.core().is_renewing() {
+            return;
+        }
+        if self.lasted.is_some() {
+            return self.answer_extending();
+        }
+        self.lasted = Some(self.until());
+        self.step(Input::Renew);
+    }
+
+    fn leave(&mut self) {
+        if !self.leaving.has_begun {
+            self.leaving.has_begun = true;
+            self.step(Input::Release);
+        }
+    }
+
+    /// Nobody waits for the lock any more.
+    fn give_up(&mut self) {
+        self.asking = None;
+        self.leave();
+    }
+
+    fn step(&mut self, input: Input) {
+        let notices = self.pilot.step(input);
+        self.tell(notices);
+    }
+
+    /// Forgets what was heard of the attempt before, if another one has begun.
+    fn tell_attempts_apart(&mut self) {
+        let core = self.pilot.core();
+        let slots = self.pilot.terms().locks.as_slice().len() as u8;
+        let attempt: Vec<Token> = (0..slots).map(|slot| core.token(Slot(slot))).collect();
+        if attempt != self.attempt {
+            self.attempt = attempt;
+            self.heard = Heard::default();
+        }
+    }
+
+    /// Tells on what the core tells, and what follows from where it stands now.
+    fn tell(&mut self, notices: Vec<Notice>) {
+        for notice in notices {
+            match notice {
+                Notice::Acquired { fence } => self.acquired(fence.map(|fence| fence.0.into())),
+                Notice::Lost => {
+                    self.tenure.finish(shared::End::Lost);
+                    self.ticket = None;
+                    self.answer_extending();
+                }
+                Notice::GaveUp => self.refuse(),
+                Notice::Released => {}
+            }
+        }
+        self.tell_attempts_apart();
+        if let Some(until) = self.until() {
+            self.tenure.prolong(self.millis(until));
+        }
+        self.extend();
+        self.judge_attempt();
+    }
+
+    fn acquired(&mut self, fence: Option<u64>) {
+        let Some(until) = self.until() else { return };
+        self.tenure.grant(self.millis(until), fence);
+        let (Some(sender), Some(asking)) = (self.sender.take(), self.asking.take()) else { return };
+        let margin = Duration::from_millis(self.pilot.terms().policy.margin.0.into());
+        let guard = Guard::new(Arc::clone(&self.tenure), self.origin, margin, sender);
+        // If nobody waits any more, the guard is dropped with what could not be sent, and that gives the lock back.
+        let _ = asking.send(Ok(guard));
+    }
+
+    /// Tells as soon as it is certain that an attempt has failed that is not followed by another one; the clean-up goes on
+    /// behind it.
+    fn judge_attempt(&mut self) {
+        if self.asking.is_none() || self.is_asking() || self.leaving.has_begun {
+            return;
+        }
+        let once = self.pilot.terms().policy.attempts == Some(1);
+        let has_asked = self.heard.taken || self.heard.granted || self.heard.failure.is_some();
+        let too_late = self.heard.granted && !self.heard.taken && self.heard.failure.is_none();
+        if has_asked && (once || too_late) {
+            self.refuse();
+            self.leave();
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        let slots = self.pilot.terms().locks.as_slice().len() as u8;
+        let core = self.pilot.core();
+        matches!(self.pilot.standing(), Standing::Holding { .. })
+            || (0..slots).map(Slot).any(|slot| core.is_asking(slot))
+    }
+
+    fn refuse(&mut self) {
+        let Some(asking) = self.asking.take() else { return };
+        let ttl = Duration::from_millis(self.pilot.terms().policy.ttl.map_or(0, |ttl| ttl.0.into()));
+        let error = match std::mem::take(&mut self.heard) {
+            Heard { taken: true, .. } => AcquireError::Taken,
+            Heard { failure: Some(why), .. } => AcquireError::Unreachable { why },
+            Heard { granted: true, .. } => AcquireError::TooLate { ttl },
+            Heard { .. } => AcquireError::Ended,
+        };
+        // Whoever asked may have gone.
+        let _ = asking.send(Err(error));
+    }
+
+    fn answer_extending(&mut self) {
+        let result = match (self.until(), self.lasted.take().flatten()) {
+            (None, _) => Err(ExtendError::Lost),
+            (Some(until), Some(lasted)) if until > lasted => Ok(()),
+            (Some(_), _) => Err(ExtendError::Unanswered),
+        };
+        for listener in self.extending.drain(..) {
+            let _ = listener.send(result);
+        }
+    }
+
+    /// Notes what a server answered.
+    fn note(&mut self, end: &End) {
+        let (Place::Lock(..), Command::Lock { verb, .. }) = (end.op.place, end.command) else { return };
+        match (verb, end.outcome) {
+            (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => self.heard.taken = true,
+            (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
+            (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
+            _ => {}
+        }
+        if let (Verb::SetNxPx | Verb::Subscribe, Some(failure)) = (verb, &end.failure) {
+            self.heard.failure = Some(failure.to_string());
+        }
+        if self.leaving.is_certain(self.quorum()) {
+            self.ticket = None;
+            self.leaving.answer();
+        }
+    }
+
+    fn finish(mut self) {
+        self.refuse();
+        self.answer_extending();
+        self.leaving.answer();
+    }
+
+    fn until(&self) -> Option<Instant> {
+        match self.pilot.standing() {
+            Standing::Holding { until, .. } => until.map(|until| self.pilot.instant(until)),
+            Standing::Free | Standing::Seeking | Standing::Leaving => None,
+        }
+    }
+
+    /// How many answers to a release are enough. With several locks they are counted together.
+    fn quorum(&self) -> usize {
+        usize::from(self.pilot.terms().policy.quorum) * self.pilot.terms().locks.as_slice().len()
+    }
+
+    /// Since the origin, as a tenure counts.
+    fn millis(&self, moment: Instant) -> u64 {
+        moment.duration_since(self.origin).as_millis() as u64
+    }
+}
+
+impl Leaving {
+    fn note(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Answered(Reply::Done) => self.freed += 1,
+            Outcome::Answered(_) => self.gone += 1,
+            Outcome::Refused | Outcome::Unknown => {}
+        }
+    }
+
+    /// Whether enough servers have answered, on every lock of a list.
+    fn is_certain(&self, quorum: usize) -> bool {
+        self.has_begun && self.freed + self.gone >= quorum
+    }
+
+    fn answer(&mut self) {
+        let Some(listener) = self.listener.take() else { return };
+        let result = match (self.freed, self.gone) {
+            (0, 0) => Err(ReleaseError::Unanswered),
+            (0, _) => Ok(Released::WasGone),
+            (_, _) => Ok(Released::Freed),
+        };
+        let _ = listener.send(result);
+    }
+}
+
+/// Ready when nobody waits for the lock any more, though nobody has it yet.
+async fn abandoned(asking: &mut Option<oneshot::Sender<Result<Guard, AcquireError>>>) {
+    match asking {
+        Some(asking) => asking.closed().await,
+        None => std::future::pending().await,
+    }
+}
