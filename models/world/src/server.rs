@@ -181,17 +181,23 @@ impl Memory {
             }
             Verb::CompareAndExtend | Verb::ExtendOrCreate if !owns => Served::plain(Reply::Nothing),
             Verb::Pexpire | Verb::Limit | Verb::CompareAndExtend | Verb::ExtendOrCreate => {
-                let Some(entry) = entry else { return Served::plain(Reply::Nothing) };
-                entry.left = lease;
-                let nested = policy.reentrance != Reentrance::Nothing && entry.by.client == by.client;
-                Served { wrong: !nested && !entry.by.is(by), ..Served::plain(Reply::Done) }
+                let Some(found) = entry else { return Served::plain(Reply::Nothing) };
+                found.left = lease;
+                let nested = policy.reentrance != Reentrance::Nothing && found.by.client == by.client;
+                let wrong = !nested && !found.by.is(by);
+                // An expiry that is over deletes at once.
+                if !found.is_live() && !policy.keeps_expiry_in_value() {
+                    *entry = None;
+                }
+                Served { wrong, ..Served::plain(Reply::Done) }
             }
             Verb::Get | Verb::Look => match entry {
                 Some(entry) => Served::plain(entry.read(policy, owns)),
                 None => Served::plain(Reply::Nothing),
             },
             Verb::GetSet => {
-                let found = entry.replace(new);
+                let left = lease.filter(|_| policy.keeps_expiry_in_value());
+                let found = entry.replace(Entry { left, ..new });
                 let Some(found) = found else { return Served::written(Reply::Nothing) };
                 Served { written: !found.is_live(), ..Served::plain(found.read(policy, owns)) }
             }
