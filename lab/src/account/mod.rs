@@ -141,7 +141,7 @@ impl Account {
             Some([1, balance, version]) => holdings(*balance, *version).map(Answer::Holds),
             Some([1, balance, version, before, again]) => Ok(Answer::Accepted {
                 now: holdings(*balance, *version)?,
-                before: holdings(*before, version - 1)?,
+                before: holdings(*before, version.saturating_sub(1))?,
                 again: *again == 1,
             }),
             _ => Err(unexpected()),

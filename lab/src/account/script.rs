@@ -1,4 +1,5 @@
 //! The scripts of an account. `ARGV[1]` says how tokens are compared (not at all, `>` or `>=`), `ARGV[2]` is the token.
+//! Balances go through as they are: a number of Lua has 53 bits.
 
 /// The look at the token that the scripts begin with.
 macro_rules! fenced {
@@ -21,7 +22,7 @@ end
 pub(super) const READ: &str = fenced!(
     r"
 local found = redis.call('HMGET', KEYS[1], 'balance', 'version')
-return {1, tonumber(found[1] or 0), tonumber(found[2] or 0)}
+return {1, found[1] or '0', found[2] or '0'}
 "
 );
 
@@ -36,6 +37,6 @@ local found = redis.call('HMGET', KEYS[1], 'balance', 'version', 'writer')
 local version = tonumber(found[2] or 0)
 if ARGV[6] ~= '' and version ~= tonumber(ARGV[3]) then return {0} end
 redis.call('HSET', KEYS[1], 'balance', ARGV[4], 'version', version + 1, 'writer', ARGV[5])
-return {1, tonumber(ARGV[4]), version + 1, tonumber(found[1] or 0), found[3] == ARGV[5] and 1 or 0}
+return {1, ARGV[4], version + 1, found[1] or '0', found[3] == ARGV[5] and 1 or 0}
 "
 );

@@ -51,6 +51,15 @@ fn two_withdrawals_from_the_same_reading_are_both_accepted_and_one_is_lost() {
 }
 
 #[test]
+fn no_cent_of_a_large_balance_is_lost() {
+    let mut bank = Bank::with(TokenCheck::Nothing, Compare::Greater);
+    let large = i64::MAX - 1;
+    let written = bank.write(None, 0, large, b"a");
+    assert_eq!(written, Answer::Accepted { now: holds(large, 1), before: holds(100, 0), again: false });
+    assert_eq!(bank.read(None), Answer::Holds(holds(large, 1)));
+}
+
+#[test]
 fn tokens_are_compared_as_the_account_is_told() {
     for (compare, same) in [(Compare::Greater, false), (Compare::GreaterOrEqual, true)] {
         let mut bank = Bank::with(TokenCheck::OnWrite, compare);

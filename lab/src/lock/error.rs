@@ -65,11 +65,6 @@ pub enum LockError {
         /// What was asked for.
         timeout: Duration,
     },
-    /// A key beside which there is no room for a counter of fencing tokens on the same server of a cluster.
-    NoCounter {
-        /// The key.
-        key: String,
-    },
 }
 
 impl fmt::Display for LockError {
@@ -97,11 +92,6 @@ impl fmt::Display for LockError {
             Self::Timeout { timeout } => {
                 write!(f, "expected a server time-out from 1ms to {MAX_TTL:?}, found {timeout:?}")
             }
-            Self::NoCounter { key } => write!(
-                f,
-                "the key {key} has no room for a counter of fencing tokens in the same slot of a cluster: it has a `}}` \
-                 outside of a hash tag\n  help: another key, or `.unfenced()`"
-            ),
         }
     }
 }

@@ -106,8 +106,6 @@ impl Words {
     }
 
     /// What a command becomes. `mint`: the script mints a fencing token if it grants the lock.
-    ///
-    /// Minting needs a counter beside the lock: without [`Names::fence`] nothing is minted.
     pub fn wire(&self, verb: Verb, mint: bool, sender: Sender<'_>) -> Wire {
         let key = &self.names.key;
         let value = self.form.value(sender, self.ttl, 1);
@@ -123,10 +121,9 @@ impl Words {
         let bare = |name: &str| Wire::Command(cmd(name).arg(key).take());
         let compare = |script| Call::new(script).key(key).arg(sender.token).arg(self.form.word());
         match verb {
-            Verb::SetNxPx | Verb::Setnx if mint && self.names.fence.is_some() => {
+            Verb::SetNxPx | Verb::Setnx if mint => {
                 let ttl = if verb == Verb::Setnx { None } else { self.ttl };
-                let fence = self.names.fence.as_deref().unwrap_or_default();
-                Wire::Script(Call::new(GRANT).key(key).key(fence).arg(&value).arg(milliseconds(ttl)))
+                Wire::Script(Call::new(GRANT).key(key).key(&self.names.fence).arg(&value).arg(milliseconds(ttl)))
             }
             Verb::SetNxPx => set(&["NX", "GET"]),
             // What SETNX does, and it tells whose entry it found.
@@ -151,7 +148,7 @@ impl Words {
             Verb::CompareAndDelete => Wire::Script(compare(COMPARE_AND_DELETE).arg(self.channel())),
             Verb::Exit => Wire::Script(compare(EXIT).arg(self.channel())),
             Verb::Enter => Wire::Script(compare(ENTER).arg(milliseconds(self.ttl)).arg(&value)),
-            Verb::Incr => Wire::Command(cmd("INCR").arg(self.names.fence.as_deref().unwrap_or_default()).take()),
+            Verb::Incr => Wire::Command(cmd("INCR").arg(&self.names.fence).take()),
             Verb::GetSet => Wire::Command(cmd("SET").arg(key).arg(&value).arg("GET").take()),
             Verb::Subscribe => Wire::Subscribe(self.names.channel.clone()),
             Verb::Wait => Wire::Command(cmd("WAIT").arg(self.replicas).arg(self.patience).take()),

@@ -1,14 +1,15 @@
 //! The names that one lock has on a server.
 
+/// How many hash slots a cluster has.
+const SLOTS: u16 = 16_384;
+
 /// The keys and the channel of a lock. Any bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
     /// The key of the entry.
     pub key: Vec<u8>,
-    /// The key of the counter for fencing tokens, which a cluster keeps on the same server: it shares the hash tag.
-    ///
-    /// None if no name does: the key has no hash tag of its own, and a `}` in it would end the one that we put around it.
-    pub fence: Option<Vec<u8>>,
+    /// The key of the counter for fencing tokens, which a cluster keeps on the same server.
+    pub fence: Vec<u8>,
     /// The channel on which it is told that the lock was given back.
     pub channel: Vec<u8>,
 }
@@ -21,47 +22,74 @@ impl Names {
     }
 }
 
-fn fence(key: &[u8]) -> Option<Vec<u8>> {
-    if has_hash_tag(key) {
-        return Some([key, b":fence"].concat());
+/// The key of the counter of a lock.
+///
+/// The lock `orders` has `{orders}:fence`, the lock `{shop}:orders` has `{shop}:orders:fence`. (So `orders` and `{orders}`
+/// share a counter: it skips numbers, and grows with every grant all the same.) A `}` in a key without a hash tag would
+/// end the one that we put around it: its counter gets the least number as its tag that lies in the same slot.
+fn fence(key: &[u8]) -> Vec<u8> {
+    if hash_tag(key).is_some() {
+        return [key, b":fence"].concat();
     }
-    let can_be_one = !key.is_empty() && !key.contains(&b'}');
-    can_be_one.then(|| [b"{", key, b"}:fence"].concat())
+    if !key.is_empty() && !key.contains(&b'}') {
+        return [b"{", key, b"}:fence"].concat();
+    }
+    let mut numbers = (0_u32..).map(|number| number.to_string());
+    let tag = numbers.find(|number| slot(number.as_bytes()) == slot(key)).unwrap_or_default();
+    [b"{", tag.as_bytes(), b"}:", key, b":fence"].concat()
 }
 
-/// Whether a cluster hashes only a part of the key: what is between the first `{` and the first `}` after it, unless that
-/// is nothing (Redis Cluster specification, "Hash tags").
-fn has_hash_tag(key: &[u8]) -> bool {
-    let Some(open) = key.iter().position(|byte| *byte == b'{') else { return false };
-    key[open + 1..].iter().position(|byte| *byte == b'}').is_some_and(|length| length > 0)
+/// The slot of a key, by the part of it that a cluster hashes (Redis Cluster specification, "Hash tags").
+fn slot(key: &[u8]) -> u16 {
+    checksum(hash_tag(key).unwrap_or(key)) % SLOTS
+}
+
+/// What is between the first `{` and the first `}` after it, unless that is nothing.
+fn hash_tag(key: &[u8]) -> Option<&[u8]> {
+    let open = key.iter().position(|byte| *byte == b'{')? + 1;
+    let length = key[open..].iter().position(|byte| *byte == b'}')?;
+    (length > 0).then(|| &key[open..open + length])
+}
+
+/// CRC-16/XMODEM, as the specification has it.
+fn checksum(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |sum, byte| {
+        let mixed = sum ^ (u16::from(*byte) << 8);
+        (0..8).fold(mixed, |sum, _| if sum & 0x8000 == 0 { sum << 1 } else { (sum << 1) ^ 0x1021 })
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use proptest::prelude::*;
 
-    /// What a cluster hashes, by the specification.
-    fn hashed(key: &[u8]) -> &[u8] {
-        let Some(open) = key.iter().position(|byte| *byte == b'{') else { return key };
-        match key[open + 1..].iter().position(|byte| *byte == b'}') {
-            None | Some(0) => key,
-            Some(length) => &key[open + 1..open + 1 + length],
-        }
+    use super::{Names, checksum, slot};
+
+    #[test]
+    fn slots_are_those_of_the_specification() {
+        assert_eq!(checksum(b"123456789"), 0x31C3);
+        assert_eq!(slot(b"foo"), 12_182);
+        assert_eq!(slot(b"{foo}bar"), 12_182);
+        assert_eq!(slot(b"a{}{foo}"), checksum(b"a{}{foo}") % 16_384, "the first pair alone decides");
     }
 
     #[test]
-    fn the_counter_lies_where_the_lock_lies() {
-        for key in ["lock", "{a}lock", "lock{a}", "a{b", "{a", "{{a}", "{a}{b}"] {
-            let fence = Names::of(key.as_bytes()).fence.expect(key);
-            assert_eq!(hashed(&fence), hashed(key.as_bytes()), "{key}");
-            assert_ne!(fence, key.as_bytes());
-        }
+    fn a_counter_is_named_after_its_lock() {
+        let named = |key: &str| String::from_utf8(Names::of(key.as_bytes()).fence).unwrap();
+        assert_eq!(named("orders"), "{orders}:fence");
+        assert_eq!(named("{shop}:orders"), "{shop}:orders:fence");
+        assert_eq!(named("a{b"), "{a{b}:fence");
+        assert_eq!(named("{}orders"), "{48133}:{}orders:fence");
     }
 
-    #[test]
-    fn some_keys_have_no_room_for_a_counter() {
-        for key in ["", "}", "a}b", "{}", "{}a", "a}{b"] {
-            assert_eq!(Names::of(key.as_bytes()).fence, None, "{key}");
+    proptest! {
+        #[test]
+        fn a_counter_lies_where_its_lock_lies(
+            key in prop::collection::vec(prop_oneof![Just(b'{'), Just(b'}'), any::<u8>()], 0..9)
+        ) {
+            let fence = Names::of(&key).fence;
+            prop_assert_eq!(slot(&fence), slot(&key));
+            prop_assert_ne!(fence, key);
         }
     }
 }

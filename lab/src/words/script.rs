@@ -46,15 +46,16 @@ impl Call {
 
 /// Puts an entry if there is none, and mints a fencing token in the same go.
 ///
-/// The counter first: it is what can fail, and then nothing has been granted. Answers `{1, token}`; or `{0, last token}` if the entry is the own one, which no other grant can have followed; or `{0}`.
+/// Answers `{1, token}`; or `{0, last token}` if the entry is the own one, which no other grant can have followed; or `{0}`.
+/// The counter comes first: a script is not rolled back, and a lock without its token would keep everybody out.
 pub(super) const GRANT: &str = r"
 local found = redis.call('GET', KEYS[1])
 if found == ARGV[1] then return {0, redis.call('GET', KEYS[2]) or '0'} end
 if found then return {0} end
-local fence = redis.call('INCR', KEYS[2])
+local token = redis.call('INCR', KEYS[2])
 if ARGV[2] == '' then redis.call('SET', KEYS[1], ARGV[1])
 else redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-return {1, fence}
+return {1, token}
 ";
 
 /// Extends the own entry.

@@ -3,6 +3,7 @@
 
 mod bad;
 mod codes;
+mod conformance;
 mod diff;
 mod files;
 mod help;

@@ -84,13 +84,17 @@ pub struct Node {
 
 /// A command, and on whose behalf it comes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub(crate) resource: Resource,
-    pub(crate) verb: Verb,
-    pub(crate) mint: bool,
-    pub(crate) by: Acquisition,
+pub struct Request {
+    /// Which lock.
+    pub resource: Resource,
+    /// What to do.
+    pub verb: Verb,
+    /// Whether a fencing token is minted with a grant.
+    pub mint: bool,
+    /// On whose behalf.
+    pub by: Acquisition,
     /// The life that it gives an entry, in ticks. None: without end.
-    pub(crate) lease: Option<u8>,
+    pub lease: Option<u8>,
 }
 
 /// A replica of the lock server: it remembers what its master did at some moment.
@@ -105,14 +109,15 @@ pub struct Replica {
 
 /// What a command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Served {
-    pub(crate) reply: Reply,
+pub struct Served {
+    /// The answer.
+    pub reply: Reply,
     /// Whether a release or a renewal took effect on an entry of another acquisition.
-    pub(crate) wrong: bool,
+    pub wrong: bool,
     /// Whether a new entry was written.
-    pub(crate) written: bool,
-    /// Whether the lock was given back.
-    pub(crate) freed: bool,
+    pub written: bool,
+    /// Whether the lock was given back, of which those who have subscribed are told.
+    pub freed: bool,
 }
 
 impl Served {
@@ -127,7 +132,9 @@ impl Served {
 
 impl Memory {
     /// Carries out a command, in one go as Redis does.
-    pub(crate) fn serve(&mut self, policy: &Policy, request: Request) -> Served {
+    ///
+    /// This is the simulated server, public so that it can be held against a real one.
+    pub fn serve(&mut self, policy: &Policy, request: Request) -> Served {
         let Request { resource, verb, mint, by, lease } = request;
         let index = resource.0 as usize;
         let entry = &mut self.entries[index];
@@ -174,17 +181,23 @@ impl Memory {
             }
             Verb::CompareAndExtend | Verb::ExtendOrCreate if !owns => Served::plain(Reply::Nothing),
             Verb::Pexpire | Verb::Limit | Verb::CompareAndExtend | Verb::ExtendOrCreate => {
-                let Some(entry) = entry else { return Served::plain(Reply::Nothing) };
-                entry.left = lease;
-                let nested = policy.reentrance != Reentrance::Nothing && entry.by.client == by.client;
-                Served { wrong: !nested && !entry.by.is(by), ..Served::plain(Reply::Done) }
+                let Some(found) = entry else { return Served::plain(Reply::Nothing) };
+                found.left = lease;
+                let nested = policy.reentrance != Reentrance::Nothing && found.by.client == by.client;
+                let wrong = !nested && !found.by.is(by);
+                // An expiry that is over deletes at once.
+                if !found.is_live() && !policy.keeps_expiry_in_value() {
+                    *entry = None;
+                }
+                Served { wrong, ..Served::plain(Reply::Done) }
             }
             Verb::Get | Verb::Look => match entry {
                 Some(entry) => Served::plain(entry.read(policy, owns)),
                 None => Served::plain(Reply::Nothing),
             },
             Verb::GetSet => {
-                let found = entry.replace(new);
+                let left = lease.filter(|_| policy.keeps_expiry_in_value());
+                let found = entry.replace(Entry { left, ..new });
                 let Some(found) = found else { return Served::written(Reply::Nothing) };
                 Served { written: !found.is_live(), ..Served::plain(found.read(policy, owns)) }
             }

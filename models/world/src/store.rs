@@ -24,19 +24,22 @@ pub struct Account {
 
 /// What a request to the resource came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
-    pub(crate) reply: Reply,
+pub struct Stored {
+    /// The answer.
+    pub reply: Reply,
     /// Whether a write was accepted.
-    pub(crate) accepted: bool,
+    pub accepted: bool,
     /// Whether it overwrote an update that its writer had not seen.
-    pub(crate) lost_update: bool,
+    pub lost_update: bool,
     /// Whether its grant is earlier than one of which a write had been accepted.
-    pub(crate) stale: bool,
+    pub stale: bool,
 }
 
 impl Account {
     /// Carries out a request in one go.
-    pub(crate) fn serve(&mut self, check: TokenCheck, compare: Compare, command: Command, grant: u8) -> Stored {
+    ///
+    /// This is the simulated account, public so that it can be held against a real one.
+    pub fn serve(&mut self, check: TokenCheck, compare: Compare, command: Command, grant: u8) -> Stored {
         let (fence, is_checked) = match command {
             Command::Read { fence, .. } => (fence, check == TokenCheck::OnReadAndWrite),
             Command::Check { fence, .. } => (fence, true),

@@ -1,0 +1,1 @@
+//! Sequences written by hand.
