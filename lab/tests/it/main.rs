@@ -11,6 +11,7 @@ mod json;
 mod limits;
 mod matrix;
 mod readme;
+mod real;
 mod repair;
 mod run;
 mod text;

@@ -1,0 +1,100 @@
+//! The locks over real servers, and what networks and servers do to them.
+
+mod cancelled;
+mod errors;
+mod faults;
+mod many;
+mod proxy;
+mod redlock;
+mod single;
+mod waiting;
+
+use std::time::{Duration, Instant};
+
+use lab::lock::{Lock, Locker};
+use lab::servers::{Options, Persistence, Server};
+use redis::Value;
+
+use proxy::Proxy;
+
+/// How long anything may take that will surely happen: the machine may be busy with other things.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server that keeps nothing.
+fn server() -> Server {
+    Server::start(&Options::default()).unwrap()
+}
+
+fn persistent() -> Server {
+    Server::start(&Options { persistence: Persistence::Always, ..Options::default() }).unwrap()
+}
+
+/// Some servers, each behind a proxy.
+struct Stage {
+    servers: Vec<Server>,
+    proxies: Vec<Proxy>,
+}
+
+impl Stage {
+    async fn of(count: usize) -> Self {
+        Self::with((0..count).map(|_| server()).collect()).await
+    }
+
+    async fn with(servers: Vec<Server>) -> Self {
+        let mut proxies = Vec::new();
+        for server in &servers {
+            proxies.push(Proxy::start(server.address()).await);
+        }
+        Self { servers, proxies }
+    }
+
+    /// Whoever takes locks through the proxies.
+    fn locker(&self) -> Locker {
+        let urls: Vec<String> = self.proxies.iter().map(Proxy::url).collect();
+        Locker::redlock(&urls).unwrap()
+    }
+
+    /// The lock `lock` as most tests take it: with a TTL that no test outlives, and a time-out that passes quickly.
+    fn lock(&self) -> Lock {
+        self.locker().lock("lock").unwrap().ttl(Duration::from_secs(60)).timeout(Duration::from_millis(400))
+    }
+
+    fn ask(&self, server: usize, command: &[&str]) -> Value {
+        ask(&self.servers[server], command)
+    }
+
+    /// The key of the lock on one of the servers.
+    fn key(&self, server: usize) -> Option<String> {
+        redis::from_redis_value(self.ask(server, &["GET", "lock"])).unwrap()
+    }
+
+    /// On how many servers the lock stands.
+    fn standing(&self) -> usize {
+        (0..self.servers.len()).filter(|server| self.key(*server).is_some()).count()
+    }
+
+    /// Waits until the lock stands nowhere.
+    async fn until_free(&self) {
+        until(|| self.standing() == 0, "the lock stands nowhere").await;
+    }
+}
+
+/// Asks a server directly.
+fn ask(server: &Server, command: &[&str]) -> Value {
+    let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
+    redis::cmd(command[0]).arg(&command[1..]).query(&mut connection).unwrap()
+}
+
+/// Waits until something is so. Looks at it again and again, because nobody tells.
+async fn until(mut is_so: impl FnMut() -> bool, what: &str) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Waits for a future that will surely be ready.
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it happens soon")
+}
