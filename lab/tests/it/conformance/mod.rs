@@ -6,6 +6,7 @@
 
 mod by_hand;
 mod files;
+mod mutants;
 mod random;
 mod real;
 mod seen;
