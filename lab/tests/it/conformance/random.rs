@@ -38,25 +38,25 @@ fn agree(persistence: Persistence, among: Among, cases: u32, most: usize) {
 
 #[test]
 fn commands_and_time() {
-    agree(Persistence::Nothing, Among::Commands, 400, 60);
+    agree(Persistence::Nothing, Among::Commands, 1000, 60);
 }
 
 #[test]
 fn restarts_without_persistence() {
-    agree(Persistence::Nothing, Among::Restarts, 60, 30);
+    agree(Persistence::Nothing, Among::Restarts, 100, 30);
 }
 
 #[test]
 fn restarts_with_persistence() {
-    agree(Persistence::Always, Among::Restarts, 60, 30);
+    agree(Persistence::Always, Among::Restarts, 100, 30);
 }
 
 #[test]
 fn restarts_with_a_disk_that_is_written_from_time_to_time() {
-    agree(Persistence::EverySecond, Among::Restarts, 60, 30);
+    agree(Persistence::EverySecond, Among::Restarts, 100, 30);
 }
 
 #[test]
 fn promotions_of_replicas() {
-    agree(Persistence::Nothing, Among::Replicas, 30, 40);
+    agree(Persistence::Nothing, Among::Replicas, 60, 40);
 }

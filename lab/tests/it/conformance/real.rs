@@ -131,7 +131,8 @@ impl Real {
         cmd("PUBLISH").arg(MARK).arg("").exec(&mut self.connection).unwrap();
         let mut count = 0;
         loop {
-            let message: (String, Vec<u8>, Vec<u8>) = redis::from_redis_value(self.listener.recv_response().unwrap()).unwrap();
+            let message: (String, Vec<u8>, Vec<u8>) =
+                redis::from_redis_value(self.listener.recv_response().unwrap()).unwrap();
             if message.1 == MARK.as_bytes() {
                 return count;
             }
@@ -146,7 +147,8 @@ impl Real {
     fn tick(&mut self) {
         self.now += 1;
         let keys = self.keys();
-        for connection in self.replicas.iter_mut().map(|replica| &mut replica.connection).chain([&mut self.connection]) {
+        for connection in self.replicas.iter_mut().map(|replica| &mut replica.connection).chain([&mut self.connection])
+        {
             shorten(connection, &keys, 1);
         }
         let every = u64::from(self.setup.fsync_every.0);

@@ -96,9 +96,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         wrong: "to extend or create overwrites a stranger's entry",
-        step: |simulated, step| {
-            instead(simulated, step, &[Verb::ExtendOrCreate], |_, ask| ask.verb = Verb::SetPx)
-        },
+        step: |simulated, step| instead(simulated, step, &[Verb::ExtendOrCreate], |_, ask| ask.verb = Verb::SetPx),
     },
     Mutant {
         wrong: "who is let in again is not counted",
@@ -122,9 +120,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         wrong: "the first to leave frees the lock",
-        step: |simulated, step| {
-            instead(simulated, step, &[Verb::Exit], |_, ask| ask.verb = Verb::CompareAndDelete)
-        },
+        step: |simulated, step| instead(simulated, step, &[Verb::Exit], |_, ask| ask.verb = Verb::CompareAndDelete),
     },
     Mutant {
         wrong: "a claim counts one hold",
