@@ -13,7 +13,7 @@ use world::{Entry, Persistence};
 
 use super::by_hand::stories;
 use super::divergence;
-use super::random::runner;
+use super::random::{Seeds, runner};
 use super::real::Real;
 use super::seen::{Said, Seen};
 use super::simulated::Simulated;
@@ -65,7 +65,7 @@ const RANDOM_TITLE: &str = "random sequence";
 
 fn recorded() -> Vec<Recorded> {
     let by_hand = stories().into_iter().map(|story| (story.title.to_owned(), story.persistence, story.sequence));
-    let mut dice = runner(RANDOM);
+    let mut dice = runner(RANDOM, Seeds::Forgotten);
     let random = (0..RANDOM).map(|number| {
         let sequence = sequences(Among::Commands, 60).new_tree(&mut dice).unwrap().current();
         (format!("{RANDOM_TITLE} {number}"), Persistence::Nothing, sequence)
