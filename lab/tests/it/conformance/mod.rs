@@ -8,6 +8,7 @@ mod account;
 mod acknowledged;
 mod boundary;
 mod by_hand;
+mod cluster;
 mod files;
 mod mutants;
 mod random;

@@ -25,7 +25,7 @@ pub(crate) fn runner(cases: u32, seeds: Seeds) -> TestRunner {
         fixed @ RngSeed::Fixed(_) => fixed,
     };
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { usual.cases } else { cases };
-    let file = (seeds == Seeds::Kept).then(|| FileFailurePersistence::WithSource("seeds"));
+    let file = (seeds == Seeds::Kept).then_some(FileFailurePersistence::WithSource("seeds"));
     TestRunner::new(ProptestConfig {
         cases,
         rng_seed,

@@ -37,10 +37,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         wrong: "no time passes",
-        step: |simulated, step| match step {
-            Step::Pass(_) => None,
-            other => simulated.step(other),
-        },
+        step: |simulated, step| if matches!(step, Step::Pass(_)) { None } else { simulated.step(step) },
     },
     Mutant {
         wrong: "what has expired stays for a reader",

@@ -87,7 +87,7 @@ fn recorded() -> Vec<Recorded> {
 }
 
 /// By which sequences a server is found out.
-fn caught_by<'a>(recorded: &'a [Recorded], step: fn(&mut Simulated, &Step) -> Option<Said>) -> Vec<&'a str> {
+fn caught_by(recorded: &[Recorded], step: fn(&mut Simulated, &Step) -> Option<Said>) -> Vec<&str> {
     let differs = |Recorded { persistence, sequence, seen, .. }: &&Recorded| {
         divergence(sequence, *persistence, seen, step).is_some()
     };
