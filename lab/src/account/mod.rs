@@ -32,7 +32,7 @@ pub struct Account {
 pub struct Holdings {
     /// The money.
     pub balance: i64,
-    /// How many writes have been accepted.
+    /// How many writes have been accepted. One that is sent again right after itself writes what is there: it counts once.
     pub version: u32,
 }
 
@@ -82,6 +82,14 @@ impl fmt::Display for Unexpected {
 impl core::error::Error for Unexpected {}
 
 impl Answer {
+    /// Whether the write was accepted and overwrote an update that its writer had not seen.
+    pub fn lost_update(self, seen: Seen) -> bool {
+        match self {
+            Self::Accepted { before, again, .. } => !again && before.version != seen.0,
+            Self::Holds(_) | Self::Good | Self::Stale => false,
+        }
+    }
+
     /// What it means to the core.
     pub fn reply(self) -> Reply {
         match self {
@@ -139,10 +147,10 @@ impl Account {
             Some([0]) => Ok(Answer::Stale),
             Some([1]) => Ok(Answer::Good),
             Some([1, balance, version]) => holdings(*balance, *version).map(Answer::Holds),
-            Some([1, balance, version, before, again]) => Ok(Answer::Accepted {
+            Some([1, balance, version, balance_before, version_before]) => Ok(Answer::Accepted {
                 now: holdings(*balance, *version)?,
-                before: holdings(*before, version.saturating_sub(1))?,
-                again: *again == 1,
+                before: holdings(*balance_before, *version_before)?,
+                again: version == version_before,
             }),
             _ => Err(unexpected()),
         }

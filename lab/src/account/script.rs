@@ -29,14 +29,16 @@ return {1, found[1] or '0', found[2] or '0'}
 /// Looks at the token alone: `{1}` or `{0}`.
 pub(super) const CHECK: &str = fenced!("return {1}");
 
-/// Writes the account: `{1, balance, version, balance before, whether the same write came before}`, or `{0}` if the token, or
-/// (`ARGV[6]`) the version that the writer has seen, is refused.
+/// Writes the account: `{1, balance, version, balance before, version before}`, or `{0}` if the token, or (`ARGV[6]`) the
+/// version that the writer has seen, is refused. The same write right after itself leaves the version as it is.
 pub(super) const WRITE: &str = fenced!(
     r"
 local found = redis.call('HMGET', KEYS[1], 'balance', 'version', 'writer')
-local version = tonumber(found[2] or 0)
-if ARGV[6] ~= '' and version ~= tonumber(ARGV[3]) then return {0} end
-redis.call('HSET', KEYS[1], 'balance', ARGV[4], 'version', version + 1, 'writer', ARGV[5])
-return {1, ARGV[4], version + 1, found[1] or '0', found[3] == ARGV[5] and 1 or 0}
+local before = tonumber(found[2] or 0)
+if ARGV[6] ~= '' and before ~= tonumber(ARGV[3]) then return {0} end
+local version = before
+if found[3] ~= ARGV[5] then version = before + 1 end
+redis.call('HSET', KEYS[1], 'balance', ARGV[4], 'version', version, 'writer', ARGV[5])
+return {1, ARGV[4], version, found[1] or '0', before}
 "
 );

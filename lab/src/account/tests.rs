@@ -46,8 +46,10 @@ fn two_withdrawals_from_the_same_reading_are_both_accepted_and_one_is_lost() {
     let (first, second) = (bank.write(None, 0, 20, b"a"), bank.write(None, 0, 20, b"b"));
     assert_eq!(first, Answer::Accepted { now: holds(20, 1), before: holds(100, 0), again: false });
     assert_eq!(second, Answer::Accepted { now: holds(20, 2), before: holds(20, 1), again: false });
+    assert_eq!([first.lost_update(Seen(0)), second.lost_update(Seen(0))], [false, true]);
     let again = bank.write(None, 0, 20, b"b");
-    assert_eq!(again, Answer::Accepted { now: holds(20, 3), before: holds(20, 2), again: true });
+    assert_eq!(again, Answer::Accepted { now: holds(20, 2), before: holds(20, 2), again: true });
+    assert!(!again.lost_update(Seen(0)), "it is the same write");
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Options {
     pub replica_of: Option<u16>,
     /// The most memory that it takes, in bytes; more is refused (`noeviction`).
     pub max_memory: Option<u64>,
+    /// Whether it runs as a node of a cluster. It has no slots until it is given some.
+    pub cluster: bool,
     /// A clock that it is shown instead of the real one.
     pub clock: Option<Clock>,
 }
@@ -63,6 +65,9 @@ impl Options {
         }
         if let Some(bytes) = self.max_memory {
             command.args(["--maxmemory", &bytes.to_string(), "--maxmemory-policy", "noeviction"]);
+        }
+        if self.cluster {
+            command.args(["--cluster-enabled", "yes"]);
         }
         if let Some(clock) = &self.clock {
             command.env("LD_PRELOAD", &clock.library).env("LAB_CLOCK", &clock.board);

@@ -4,8 +4,13 @@
 //! after each the answers, the entries, the counters and what was published are compared. So are the words in which the
 //! commands of a core go over the wire, which the checker does not run either.
 
+mod account;
+mod acknowledged;
+mod boundary;
 mod by_hand;
+mod cluster;
 mod files;
+mod mutants;
 mod random;
 mod real;
 mod seen;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use check::scenario::Scenario;
 use proptest::prelude::*;
-use protocol::{Acquire, Owner, Reentrance, Resource, Slot, Token, Verb, Waiting};
+use protocol::{Acquire, Owner, Reentrance, Resource, Slot, Ticks, Token, Verb, Waiting};
 use world::{Acquisition, Budget, Fault, Persistence, Setup};
 
 /// How many clients and locks there are.
@@ -116,6 +116,7 @@ impl Dialect {
         let mut setup = Scenario::new("conformance", "a server by itself").resolve().unwrap();
         setup.resources = LOCKS;
         setup.persistence = persistence;
+        setup.fsync_every = Ticks(3);
         setup.replicas = 2;
         setup.faults = Budget::default();
         setup.faults.set(Fault::Restart, 200);
