@@ -9,6 +9,7 @@ use check::Limits;
 use check::repair::Pairs;
 use check::scenario::{Named, Property};
 use clap::ColorChoice;
+use redis::IntoConnectionInfo;
 
 use crate::cache::Use;
 use crate::cli::{self, Format, Globals, MatrixFormat, When};
@@ -412,6 +413,18 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err("expected a time of more than nothing".to_owned()) } else { Ok(duration) }
 }
 
+/// The address of a Redis server as a URL, from a URL or from `host:port`.
+pub(crate) fn address(text: &str) -> Result<String, String> {
+    let expected = || "expected an address such as redis://127.0.0.1:6379/ or 127.0.0.1:6379".to_owned();
+    let url = if text.contains("://") { text.to_owned() } else { format!("redis://{text}/") };
+    match url.as_str().into_connection_info() {
+        // Without a host the client would take it as one of this machine.
+        Ok(info) if !info.addr().to_string().starts_with(':') => Ok(url),
+        Ok(_) => Err(expected()),
+        Err(error) => Err(format!("{}: {error}", expected())),
+    }
+}
+
 /// A number of bytes such as `1000000`, `500M` or `2G`, in powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes such as 500M or 2G".to_owned();
@@ -438,7 +451,7 @@ fn split(text: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, duration};
+    use super::{address, bytes, duration};
     use std::time::Duration;
 
     #[test]
@@ -449,6 +462,18 @@ mod tests {
         }
         for text in ["", "s", "-1", "0", "1d", "1.2.3", "NaN", "inf", "99999999999999999999999999h"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_urls_or_a_host_and_a_port() {
+        for text in ["redis://127.0.0.1:6379/", "redis://me:pass@host:1/2", "redis+unix:///run/redis.sock"] {
+            assert_eq!(address(text).as_deref(), Ok(text));
+        }
+        assert_eq!(address("127.0.0.1:6379").as_deref(), Ok("redis://127.0.0.1:6379/"));
+        assert_eq!(address("cache").as_deref(), Ok("redis://cache/"));
+        for text in ["", ":6379", "http://host/", "host:port", "127.0.0.1:99999"] {
+            assert!(address(text).is_err(), "{text}");
         }
     }
 

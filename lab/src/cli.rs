@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::args::{bytes, duration};
+use crate::args::{address, bytes, duration};
 
 /// The most threads that somebody may ask for.
 const MAX_THREADS: u16 = 512;
@@ -260,6 +260,15 @@ pub(crate) struct Search {
     /// Stop each check when it occupies so many bytes: 500M, 2G
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = "How to search")]
     pub(crate) memory: Option<u64>,
+}
+
+/// The servers of a command that needs some.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Servers {
+    /// Use this server, such as redis://127.0.0.1:6379/ or 127.0.0.1:6379; may be given several times [default: start our
+    /// own on free ports, and stop them at the end]
+    #[arg(long, value_name = "URL", value_delimiter = ',', value_parser = address, help_heading = "Servers")]
+    pub(crate) redis: Vec<String>,
 }
 
 /// The flags of `lab matrix`.

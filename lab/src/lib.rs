@@ -33,6 +33,7 @@
 
 pub mod account;
 mod args;
+mod backend;
 mod cache;
 mod cli;
 mod commands;

@@ -114,7 +114,7 @@ impl Locker {
 }
 
 /// A URL as it may be shown.
-fn without_password(url: &str) -> String {
+pub(crate) fn without_password(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         _ => url.to_owned(),

@@ -32,5 +32,6 @@ mod terms;
 
 pub use error::{AcquireError, ExtendError, LockError, ReleaseError, Released};
 pub use guard::Guard;
+pub(crate) use locker::without_password;
 pub use locker::{Lock, Locker};
 pub use terms::{MAX_TTL, MIN_TTL};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -36,7 +37,7 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn start(options: &Options, port: u16, folder: &Path) -> Result<Self, ServerError> {
         let mut process = Self { server: spawn(options, port, folder)?, watcher: None };
-        process.watcher = Some(watch(process.id())?);
+        process.watcher = Some(watch(process.id(), folder)?);
         process.wait_for_answer(port, folder)?;
         Ok(process)
     }
@@ -110,7 +111,7 @@ fn spawn(options: &Options, port: u16, folder: &Path) -> Result<Child, ServerErr
     for program in PROGRAMS {
         let mut command = Command::new(program);
         options.arm(&mut command, port, folder);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         match command.spawn() {
             Ok(child) => return Ok(child),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -120,12 +121,20 @@ fn spawn(options: &Options, port: u16, folder: &Path) -> Result<Child, ServerErr
     Err(ServerError::NotInstalled)
 }
 
-fn watch(id: u32) -> Result<Child, ServerError> {
+/// Starts the shell that ends the server, and removes its folder, when the lab is gone.
+///
+/// Both are in process groups of their own: Ctrl-C on a terminal goes to the whole group of the lab, which decides itself
+/// when its servers end.
+fn watch(id: u32, folder: &Path) -> Result<Child, ServerError> {
+    // The server may write a last time while its folder is emptied.
+    let script = r#"read -r _; kill -9 "$1"; rm -rf "$2" || { sleep 1; rm -rf "$2"; }"#;
     Command::new("sh")
-        .args(["-c", "read -r _; kill -9 \"$1\"", "watch", &id.to_string()])
+        .args(["-c", script, "watch", &id.to_string()])
+        .arg(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .map_err(|error| ServerError::Program { program: "sh".to_owned(), error: error.to_string() })
 }
