@@ -26,7 +26,6 @@
 mod error;
 mod guard;
 mod locker;
-mod redis;
 mod seat;
 mod terms;
 

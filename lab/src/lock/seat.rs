@@ -8,9 +8,8 @@ use shared::{Tenure, Ticket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::redis::Redis;
 use super::{AcquireError, ExtendError, Guard, ReleaseError, Released};
-use crate::driver::{End, Pilot, Terms};
+use crate::driver::{End, Pilot, Redis, Terms, Unwatched};
 
 /// What the holder of a guard wants.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(super) enum Order {
 /// What is asked for.
 pub(super) struct Asked {
     pub(super) terms: Terms,
-    pub(super) redis: Redis,
+    pub(super) redis: Redis<Unwatched>,
     pub(super) ticket: Arc<Ticket>,
     pub(super) begin: Instant,
     pub(super) class: &'static str,
@@ -39,7 +38,7 @@ pub(super) async fn take(asked: Asked) -> Result<Guard, AcquireError> {
 
 /// An acquisition under way.
 struct Seat {
-    pilot: Pilot<Locks, Redis>,
+    pilot: Pilot<Locks, Redis<Unwatched>>,
     origin: Instant,
     tenure: Arc<Tenure>,
     orders: mpsc::UnboundedReceiver<Order>,
