@@ -229,7 +229,9 @@ impl Progress {
             let seen: u64 = sums.sights.values().map(|sights| sights.count).sum();
             let (elapsed, total) = (elapsed.as_secs(), self.total.as_secs());
             let updates = render::grouped(sums.updates);
-            tell(&format!("{ERASE}{elapsed} of {total} s  {updates} updates, {in_lease} faults in a lease, {seen} violations"));
+            tell(&format!(
+                "{ERASE}{elapsed} of {total} s  {updates} updates, {in_lease} faults in a lease, {seen} violations"
+            ));
         }
     }
 

@@ -6,7 +6,8 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use protocol::{
-    Command, Effect, Holder, Input, Locks, Notice, OpId, Outbox, Outcome, Place, Resource, Slot, Standing, Ticks, Window,
+    Command, Effect, Holder, Input, Locks, Notice, OpId, Outbox, Outcome, Place, Resource, Slot, Standing, Ticks,
+    Window,
 };
 use tokio::time::{Instant, sleep_until};
 

@@ -80,7 +80,8 @@ impl<W> Redis<W> {
 
 impl<W: Watch> Carrier for Redis<W> {
     fn carry(&mut self, op: OpId, command: Command, deadline: Instant) -> BoxFuture<'static, End> {
-        let (Command::Lock { resource, verb, token: number, mint }, Place::Lock(slot, node)) = (command, op.place) else {
+        let (Command::Lock { resource, verb, token: number, mint }, Place::Lock(slot, node)) = (command, op.place)
+        else {
             let failure = Failure::NotSent("this client has no resource".to_owned());
             return async move { End::new(op, command, Err(failure)) }.boxed();
         };

@@ -58,12 +58,19 @@ fn numbers(page: &mut Page<'_>, findings: &Findings) {
     };
     let gap = time(sums.longest_gap);
     let rate = grouped((sums.updates as f64 / seconds) as u64);
-    page.field("updates", &format!("{}, {rate}/s{given_up}; the longest time without one: {gap}", grouped(sums.updates)));
+    page.field(
+        "updates",
+        &format!("{}, {rate}/s{given_up}; the longest time without one: {gap}", grouped(sums.updates)),
+    );
     page.field("acquire", &latencies(&sums.acquire));
     page.field("held", &latencies(&sums.hold));
     let share = if sums.asked == 0 { 0 } else { 100 * sums.taken / sums.asked };
-    page.field("contention", &format!("{share}% of {} requests found the lock taken", grouped(sums.asked)));
-    let rest = [(sums.lost, "lease lost", "leases lost"), (sums.refused, "request refused by the account", "requests refused by the account"), (sums.unanswered, "request without an answer", "requests without an answer")];
+    page.field("refused", &format!("{share}% of {} requests for the lock found it taken", grouped(sums.asked)));
+    let rest = [
+        (sums.lost, "lease lost", "leases lost"),
+        (sums.refused, "request refused by the account", "requests refused by the account"),
+        (sums.unanswered, "request without an answer", "requests without an answer"),
+    ];
     let rest: Vec<String> = rest
         .into_iter()
         .filter(|(number, ..)| *number > 0)
@@ -71,6 +78,9 @@ fn numbers(page: &mut Page<'_>, findings: &Findings) {
         .collect();
     if !rest.is_empty() {
         page.field("besides", &rest.join(", "));
+    }
+    if let Some(why) = &sums.last_failure {
+        page.field("no answer", &format!("the last: {why}"));
     }
     page.field("faults", &faults(findings));
 }
@@ -124,9 +134,7 @@ fn verdicts(page: &mut Page<'_>, findings: &Findings) {
         let (paint, text) = match (sights.count, is_contradicted) {
             (0, _) => (Paint::Good, "none".to_owned()),
             (count, true) => (Paint::Bad, format!("{}, against the checker", grouped(count))),
-            (count, false) => {
-                (Paint::Bad, format!("{} in {}", grouped(count), grouped(findings.outcome.sums.updates)))
-            }
+            (count, false) => (Paint::Bad, format!("{} in {}", grouped(count), grouped(findings.outcome.sums.updates))),
         };
         line.push(paint, &text);
         page.line(line);
@@ -166,7 +174,9 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
     let text = match exit {
         Exit::Unexpected => "Something was seen that the checker says cannot be: one of the two is wrong.",
         Exit::Violated => "A safety property was seen violated, on real servers.",
-        Exit::Inconclusive => "Nothing was seen, but the checker could not decide everything. --max-states gives it more room.",
+        Exit::Inconclusive => {
+            "Nothing was seen, but the checker could not decide everything. --max-states gives it more room."
+        }
         Exit::Vacuous if findings.outcome.sums.updates == 0 => "Vacuous: no update was made.",
         Exit::Vacuous => {
             "Vacuous: no fault fell into a held lease, so nothing was put to the test. Run longer, or with a higher \

@@ -26,7 +26,9 @@ impl Carrier for Client {
     fn carry(&mut self, op: OpId, command: Command, deadline: Instant) -> BoxFuture<'static, End> {
         match command {
             Command::Lock { .. } => self.locks.carry(op, command, deadline),
-            Command::Read { .. } | Command::Check { .. } | Command::Write { .. } => self.bank.carry(op, command, deadline),
+            Command::Read { .. } | Command::Check { .. } | Command::Write { .. } => {
+                self.bank.carry(op, command, deadline)
+            }
         }
     }
 }
@@ -71,9 +73,9 @@ impl Carrier for Bank {
         let (seen, ledger, worker) = (Arc::clone(&self.seen), Arc::clone(&self.ledger), self.worker);
         let grant = self.grant.load(Ordering::Relaxed);
         async move {
-            let answer = answer.await.and_then(|value| {
-                account.answer(&value).map_err(|error| Failure::Unknown(error.to_string()))
-            });
+            let answer = answer
+                .await
+                .and_then(|value| account.answer(&value).map_err(|error| Failure::Unknown(error.to_string())));
             let reply = answer.map(|answer| {
                 match answer {
                     Answer::Holds(now) => *locked(&seen) = now,

@@ -60,14 +60,14 @@ impl Sight {
             Self::Overlap { other, left: None } => {
                 format!("worker {worker} got a lock that worker {other} believed to hold")
             }
-            Self::LostUpdate { versions: (read, overwritten) } => format!(
-                "worker {worker} had read version {read} of the account and overwrote version {overwritten}"
-            ),
+            Self::LostUpdate { versions: (read, overwritten) } => {
+                format!("worker {worker} had read version {read} of the account and overwrote version {overwritten}")
+            }
             Self::WrongRelease { frees: true } => format!("worker {worker} gave back a lock that was another's"),
             Self::WrongRelease { frees: false } => format!("worker {worker} extended a lock that was another's"),
-            Self::StaleWrite { grants: (own, later) } => format!(
-                "worker {worker} wrote with grant {own} after a write with grant {later} had been accepted"
-            ),
+            Self::StaleWrite { grants: (own, later) } => {
+                format!("worker {worker} wrote with grant {own} after a write with grant {later} had been accepted")
+            }
         }
     }
 }
@@ -127,6 +127,8 @@ pub(crate) struct Sums {
     pub(crate) lost: u64,
     /// Operations without an answer.
     pub(crate) unanswered: u64,
+    /// Why the last of them had none.
+    pub(crate) last_failure: Option<String>,
     /// Writes that the resource refused because of their token, or of what they had seen.
     pub(crate) refused: u64,
     /// How long a worker waited for the lock, in microseconds.
@@ -173,7 +175,8 @@ impl Ledger {
     pub(super) fn new(begin: Instant) -> Self {
         let histogram = || {
             // Three digits up to an hour: both are within what it can do.
-            let mut histogram = Histogram::new_with_max(LONGEST, 3).unwrap_or_else(|_| Histogram::new(3).expect("3 digits"));
+            let mut histogram =
+                Histogram::new_with_max(LONGEST, 3).unwrap_or_else(|_| Histogram::new(3).expect("3 digits"));
             histogram.auto(true);
             histogram
         };
@@ -184,6 +187,7 @@ impl Ledger {
             taken: 0,
             lost: 0,
             unanswered: 0,
+            last_failure: None,
             refused: 0,
             acquire: histogram(),
             hold: histogram(),
@@ -206,7 +210,8 @@ impl Ledger {
         }
         let believes = |holder: &&Holder| holder.until.is_none_or(|until| now < until);
         let rivals = pages.holders.iter().filter(|holder| holder.lock == lock).filter(believes);
-        let overlap = |rival: &Holder| Sight::Overlap { other: rival.worker, left: rival.until.map(|until| until - now) };
+        let overlap =
+            |rival: &Holder| Sight::Overlap { other: rival.worker, left: rival.until.map(|until| until - now) };
         let rivals: Vec<Sight> = rivals.map(overlap).collect();
         pages.holders.push(Holder { worker, lock, since: now, until });
         rivals.into_iter().for_each(|sight| pages.sight(self.begin, worker, sight));
@@ -264,9 +269,11 @@ impl Ledger {
         self.pages().sums.lost += 1;
     }
 
-    /// An operation has no answer.
-    pub(super) fn unanswered(&self) {
-        self.pages().sums.unanswered += 1;
+    /// An operation has no answer, for this reason if one is known.
+    pub(super) fn unanswered(&self, why: Option<String>) {
+        let mut pages = self.pages();
+        pages.sums.unanswered += 1;
+        pages.sums.last_failure = why.or(pages.sums.last_failure.take());
     }
 
     /// The resource refused a write.

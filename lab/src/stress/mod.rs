@@ -180,7 +180,8 @@ impl Site {
         let urls = self.addresses.locks.iter().chain([&self.addresses.bank]);
         for url in urls {
             // A server that does not answer any more keeps what it has, until the TTLs are over.
-            let connection = Client::open(url.as_str()).and_then(|client| client.get_connection_with_timeout(LONGEST_GRACE));
+            let connection =
+                Client::open(url.as_str()).and_then(|client| client.get_connection_with_timeout(LONGEST_GRACE));
             let _ = connection.and_then(|mut connection| connection.del::<_, ()>(&keys));
         }
     }
@@ -222,7 +223,8 @@ pub(crate) fn run(
         let workers: Vec<_> = places.iter().map(|place| scope.spawn(move || worker::run(place))).collect();
         let watched = watch(plan, own, &ledger, begin, &mut look_on, || workers.iter().any(|w| w.is_finished()));
         is_over.store(true, Ordering::Relaxed);
-        let ended = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err("a worker panicked".to_owned())));
+        let ended =
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err("a worker panicked".to_owned())));
         ended.fold(Ok(()), Result::and).and(watched)
     });
     let elapsed = begin.elapsed().min(plan.duration);

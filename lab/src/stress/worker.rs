@@ -179,7 +179,7 @@ impl<'a> Life<'a> {
             });
         }
         if !matches!(end.outcome, Outcome::Answered(_)) {
-            ledger.unanswered();
+            ledger.unanswered(end.failure.as_ref().map(ToString::to_string));
         }
     }
 
