@@ -101,10 +101,19 @@ struct Site {
     words: Arc<[Words]>,
     accounts: Arc<[Account]>,
     begin: SystemTime,
-    /// Whether the marks of the one server count the grants. Of several servers nobody sees all; then the order counts in
-    /// which the workers hear of their grants.
-    counts_grants: bool,
+    order: Order,
     grants: AtomicU64,
+}
+
+/// What says which of two grants is the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The marks of the one server.
+    Marks,
+    /// The order in which the workers hear of their grants: of several servers nobody sees all.
+    Hearing,
+    /// Nothing: without a lock there are no grants.
+    Nothing,
 }
 
 /// The most time that workers have to give everything back.
@@ -128,7 +137,11 @@ impl Site {
             words: (0..*resources).map(|lock| Words::new(&policy, &key(lock), 1, 0)).collect(),
             accounts: accounts.collect(),
             begin: SystemTime::now(),
-            counts_grants: policy.nodes == 1 && policy.acquire != Acquire::Unlocked,
+            order: match policy.nodes {
+                _ if policy.acquire == Acquire::Unlocked => Order::Nothing,
+                1 => Order::Marks,
+                _ => Order::Hearing,
+            },
             grants: AtomicU64::new(0),
             addresses,
         }

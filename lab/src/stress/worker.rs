@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use super::client::{Bank, Client};
 use super::ledger::{Injected, Ledger};
 use super::marks::Marks;
-use super::{Faults, Site};
+use super::{Faults, Order, Site};
 use crate::driver::{Belief, End, Pilot, Redis, Terms, Wall};
 
 /// What a worker needs to know.
@@ -147,7 +147,7 @@ impl<'a> Life<'a> {
                     if let Some(asked) = self.asked.take() {
                         ledger.acquired(asked.elapsed());
                     }
-                    if !self.place.site.counts_grants {
+                    if self.place.site.order == Order::Hearing {
                         self.grant.store(self.place.site.next_grant(), Ordering::Relaxed);
                     }
                 }
