@@ -172,7 +172,10 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
     page.gap();
     let exit = findings.exit();
     let text = match exit {
-        Exit::Unexpected => "Something was seen that the checker says cannot be: one of the two is wrong.",
+        Exit::Unexpected => {
+            "Something was seen that the checker says cannot be: one of the two is wrong, or something befell the workers \
+             that the checker was not asked about, such as longer pauses."
+        }
         Exit::Violated => "A safety property was seen violated, on real servers.",
         Exit::Inconclusive => {
             "Nothing was seen, but the checker could not decide everything. --max-states gives it more room."
