@@ -97,8 +97,8 @@ For example:
   lab stress fenced --redis 127.0.0.1:6379 --plot run.svg
 
 Every worker is a thread with connections of its own and runs the program of the checker: take the lock, read the account,
-write it back. A pause stops the whole thread. The checker is asked first, about the scenario with the faults that are
-injected beside its own.
+write it back. A pause stops the whole thread. The checker is asked first, about the scenario with the work and the
+faults that it is run with.
 
 Exit codes, of several the first that applies:
    2  wrong usage
@@ -312,9 +312,9 @@ pub(crate) struct Stress {
     /// How long a tick of the scenario is, in whole milliseconds [default: so that a TTL is about 100ms]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
     pub(crate) tick: Option<Duration>,
-    /// How long an update takes beside its requests [default: no time]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
-    pub(crate) work: Option<Duration>,
+    /// So many ticks of work in each update, beside its requests
+    #[arg(long, value_name = "TICKS", default_value_t = 0, help_heading = "What to run")]
+    pub(crate) work: u32,
 
     /// After which share of its steps a worker stops for a while
     #[arg(long, value_name = "RATE", default_value = "0.002", value_parser = rate, help_heading = "Faults")]

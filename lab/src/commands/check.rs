@@ -51,6 +51,13 @@ impl Plan {
         format!("lab check {called}{}{more} --faults {faults} --property {}", self.flags, property.name())
     }
 
+    /// Turns a knob, as `--set` does.
+    pub(crate) fn turn(&mut self, assignment: &str) -> Result<(), Failure> {
+        self.scenario.set(assignment).map_err(|errors| Failure::scenario(&errors, None))?;
+        self.flags.push_str(&format!(" --set {}", quoted(assignment)));
+        Ok(())
+    }
+
     /// The command that checks it with the faults that it has, wherever they came from.
     pub(crate) fn command_as_it_is(&self) -> String {
         format!("lab check {}{} --faults {}", quoted(&self.called), self.flags, faults_of(&self.scenario))

@@ -101,6 +101,7 @@ impl Findings {
 pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
     let changes = Changes { set: raw.set.clone(), ..Changes::default() };
     let mut check = one(&raw.target, &changes, None)?;
+    as_it_is_run(&mut check, &raw)?;
     let plan = plan(&raw, &check.scenario)?;
     with_faults(&mut check.scenario, &plan.faults)?;
     interrupt::listen(true);
@@ -117,6 +118,19 @@ pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> R
     Ok(findings.exit())
 }
 
+/// Makes of the scenario what is run: the work is as long as somebody says, and no message is under way for long.
+fn as_it_is_run(check: &mut Check, raw: &cli::Stress) -> Result<(), Failure> {
+    let settings = &check.scenario.settings;
+    let (work, latency) = (settings.work, settings.latency);
+    if work != Ticks(raw.work) {
+        check.turn(&format!("work={}", raw.work))?;
+    }
+    if latency.least > Ticks(0) {
+        check.turn(&format!("latency=[0, {}]", latency.greatest.0))?;
+    }
+    Ok(())
+}
+
 fn plan(raw: &cli::Stress, scenario: &Scenario) -> Result<Plan, Failure> {
     let setup = scenario.resolve().map_err(|errors| Failure::scenario(&errors, None))?;
     let ttl = setup.policy.lease().unwrap_or(Ticks(1)).0.max(1);
@@ -129,7 +143,6 @@ fn plan(raw: &cli::Stress, scenario: &Scenario) -> Result<Plan, Failure> {
         workers: raw.workers.into(),
         duration: raw.duration,
         tick,
-        work: raw.work.unwrap_or_default(),
         faults: Faults {
             pause_rate: raw.pause_rate,
             longest_pause: PAUSE,

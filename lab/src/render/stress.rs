@@ -40,7 +40,8 @@ fn head(page: &mut Page<'_>, findings: &Findings) {
     let workers = counted(plan.workers, "worker");
     let servers = counted(plan.setup.policy.nodes.into(), "lock server");
     let ttl = plan.ttl().map_or("no TTL".to_owned(), |ttl| format!("TTL {}", time(ttl)));
-    let work = if plan.work.is_zero() { String::new() } else { format!(", work {}", time(plan.work)) };
+    let work = plan.ticks(plan.setup.policy.program.work);
+    let work = if work.is_zero() { String::new() } else { format!(", work {}", time(work)) };
     page.prose(
         Paint::Plain,
         0,

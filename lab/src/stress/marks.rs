@@ -16,7 +16,8 @@ use crate::words::{Call, Wire, Words};
 
 /// The script around another one: `act` is that.
 ///
-/// The last three arguments say when an entry is a new one of the sender, whether that is a grant, and who the sender is. It
+/// The last three arguments say when an entry is a new one of the sender, whether that is a grant (`over`: not if the one
+/// before it says that it is not over yet, by the clock of the server), and who the sender is. It
 /// answers with whose the entry was before (nothing if there was none), the number of the sender's grant, whether there is an
 /// entry now, and the answer.
 const AROUND: (&str, &str) = (
@@ -33,7 +34,11 @@ local reply = act({unpack(KEYS, 1, #KEYS - 1)}, {unpack(ARGV, 1, #ARGV - 3)})
 local is_new = kind == 'always' or (kind == 'present' and before) or (kind == 'absent' and not before)
 if is_new and redis.call('EXISTS', entry) == 1 then
   redis.call('HSET', mark, 'by', me)
-  if counts == '1' then redis.call('HSET', mark, 'grant', redis.call('HINCRBY', mark, 'grants', 1)) end
+  local time = redis.call('TIME')
+  local ends = before and tonumber(string.match(before, '^(%d+):')) or 0
+  local is_alive = counts == 'over' and ends > time[1] * 1000 + time[2] / 1000
+  if is_alive then redis.call('HSET', mark, 'grant', 0)
+  elseif counts ~= '' then redis.call('HSET', mark, 'grant', redis.call('HINCRBY', mark, 'grants', 1)) end
 end
 local grant = redis.call('HGET', mark, 'by') == me and redis.call('HGET', mark, 'grant') or '0'
 return {owner, grant, redis.call('EXISTS', entry), reply}
@@ -91,7 +96,11 @@ impl Watch for Marks {
         };
         let me = self.name(request);
         let mark = [words.names.fence.as_slice(), b":mark"].concat();
-        let counts = if grants(verb) { "1" } else { "" };
+        let counts = match verb {
+            Verb::GetSet => "over",
+            verb if grants(verb) => "always",
+            _ => "",
+        };
         let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(writes(verb).word()).arg(counts).arg(&me);
         let (ledger, worker, grants_kept) = (Arc::clone(&self.ledger), self.worker, self.grants.clone());
         // Whoever holds a lock already may extend it and take it again under another number.

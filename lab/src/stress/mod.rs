@@ -55,8 +55,6 @@ pub(crate) struct Plan {
     pub(crate) duration: Duration,
     /// The milliseconds of a tick.
     pub(crate) tick: u32,
-    /// How long an update takes beside its requests.
-    pub(crate) work: Duration,
     /// What is injected.
     pub(crate) faults: Faults,
 }
@@ -122,8 +120,7 @@ const LONGEST_GRACE: Duration = Duration::from_secs(5);
 impl Site {
     fn new(plan: &Plan, addresses: Addresses) -> Self {
         let Setup { policy, resources, compare, .. } = &plan.setup;
-        let work = Ticks(u32::try_from(plan.work.as_millis()).unwrap_or(u32::MAX));
-        let policy = scale::scaled(policy, plan.tick, work);
+        let policy = scale::scaled(policy, plan.tick);
         // So that runs at the same time on the same servers do not meet.
         let run = format!("lab:stress:{:08x}", rand::random::<u32>());
         let key = |lock: u8| format!("{run}:{lock}").into_bytes();
