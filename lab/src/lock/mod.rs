@@ -26,6 +26,7 @@
 mod error;
 mod guard;
 mod locker;
+pub mod metrics;
 mod redis;
 mod seat;
 mod terms;
