@@ -292,7 +292,7 @@ impl WeakestArgs {
 }
 
 /// As many threads as there are processors.
-fn processors() -> NonZeroUsize {
+pub(crate) fn processors() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
@@ -413,6 +413,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if duration.is_zero() { Err("expected a time of more than nothing".to_owned()) } else { Ok(duration) }
 }
 
+/// A share such as `0.01` or `1%`.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let expected = || "expected a share from 0 to 1, such as 0.01 or 1%".to_owned();
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number.trim_end(), 0.01),
+        None => (text.trim(), 1.0),
+    };
+    let share = number.parse::<f64>().map_err(|_| expected())? * scale;
+    if (0.0..=1.0).contains(&share) { Ok(share) } else { Err(expected()) }
+}
+
 /// The address of a Redis server as a URL, from a URL or from `host:port`.
 pub(crate) fn address(text: &str) -> Result<String, String> {
     let expected = || "expected an address such as redis://127.0.0.1:6379/ or 127.0.0.1:6379".to_owned();
@@ -451,8 +462,16 @@ fn split(text: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{address, bytes, duration};
+    use super::{address, bytes, duration, rate};
     use std::time::Duration;
+
+    #[test]
+    fn shares_are_numbers_or_percentages() {
+        assert_eq!(["0", "1", "0.25", "25%", "100 %"].map(rate), [0.0, 1.0, 0.25, 0.25, 1.0].map(Ok));
+        for text in ["", "%", "-0.1", "1.1", "101%", "NaN", "inf", "many"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn times_have_units() {

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::args::{address, bytes, duration};
+use crate::args::{address, bytes, duration, rate};
 
 /// The most threads that somebody may ask for.
 const MAX_THREADS: u16 = 512;
@@ -89,6 +89,26 @@ For example:
 
 Exit codes: 0 if all verdicts are the same, 10 if one differs, 20 if that could not be decided, 1 and 2 as for `lab check`.";
 
+const AFTER_STRESS: &str = "\
+For example:
+  lab stress redlock#1 --workers 16 --for 30s         the first row of the sheet, for longer
+  lab stress release-del --pause-rate 0.01            more pauses
+  lab stress setnx --kill 0.001                       workers that die and come back
+  lab stress fenced --redis 127.0.0.1:6379 --plot run.svg
+
+Every worker is a thread with connections of its own and runs the program of the checker: take the lock, read the account,
+write it back. A pause stops the whole thread. The checker is asked first, about the scenario with the faults that are
+injected beside its own.
+
+Exit codes, of several the first that applies:
+   2  wrong usage
+   1  a server or a file fails
+  31  something was seen that the checker says cannot be
+  12  a safety property was seen violated, as the checker says it can be
+  20  nothing was seen, and the checker could not decide everything
+  21  vacuous: nothing was seen, but no fault fell into a held lease, or no update was made
+   0  nothing was seen";
+
 const AFTER_TRACE: &str = "\
 For example:
   lab check redlock-restart --trace-out trace.json   write a trace
@@ -163,6 +183,8 @@ pub(crate) enum Command {
     Repair(Box<Repair>),
     /// Compare two scenarios: which verdicts differ, and which keys make the difference
     Diff(Box<Diff>),
+    /// Put real locks on real servers under stress, beside what the checker says of them
+    Stress(Box<Stress>),
     /// Show a trace that `lab check` wrote, or turn it into another form
     Trace(ShowTrace),
     /// Print a completion script for a shell
@@ -173,7 +195,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "trace", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -269,6 +291,55 @@ pub(crate) struct Servers {
     /// own on free ports, and stop them at the end]
     #[arg(long, value_name = "URL", value_delimiter = ',', value_parser = address, help_heading = "Servers")]
     pub(crate) redis: Vec<String>,
+}
+
+/// The flags of `lab stress`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_STRESS)]
+pub(crate) struct Stress {
+    /// A scenario: a name from `lab list`, a row of a sheet behind a #, or a file
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: String,
+    /// Turn a knob; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE", help_heading = "What to run")]
+    pub(crate) set: Vec<String>,
+    /// So many workers, each a thread with connections of its own
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "What to run")]
+    pub(crate) workers: u16,
+    /// For so long: 10s, 2m, 1h
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "What to run")]
+    pub(crate) duration: Duration,
+    /// How long a tick of the scenario is, in whole milliseconds [default: so that a TTL is about 100ms]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
+    pub(crate) tick: Option<Duration>,
+    /// How long an update takes beside its requests [default: no time]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
+    pub(crate) work: Option<Duration>,
+
+    /// After which share of its steps a worker stops for a while
+    #[arg(long, value_name = "RATE", default_value = "0.002", value_parser = rate, help_heading = "Faults")]
+    pub(crate) pause_rate: f64,
+    /// For how long at most [default: as the scenario bounds it, or twice the TTL]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Faults")]
+    pub(crate) longest_pause: Option<Duration>,
+    /// After which share of its steps a worker dies; another takes its place at once
+    #[arg(long, value_name = "RATE", default_value = "0", value_parser = rate, help_heading = "Faults")]
+    pub(crate) kill: f64,
+    /// Kill one of the lock servers that often, and start it again
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "redis", help_heading = "Faults")]
+    pub(crate) restart: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    #[command(flatten)]
+    pub(crate) search: Search,
+
+    /// Draw the run into this SVG file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) plot: Option<PathBuf>,
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
 }
 
 /// The flags of `lab matrix`.

@@ -50,6 +50,7 @@ mod output;
 mod quote;
 mod render;
 pub mod servers;
+mod stress;
 mod target;
 mod tracefile;
 pub mod words;

@@ -51,6 +51,11 @@ impl Plan {
         format!("lab check {called}{}{more} --faults {faults} --property {}", self.flags, property.name())
     }
 
+    /// The command that checks it with the faults that it has, wherever they came from.
+    pub(crate) fn command_as_it_is(&self) -> String {
+        format!("lab check {}{} --faults {}", quoted(&self.called), self.flags, faults_of(&self.scenario))
+    }
+
     /// Its name among others.
     pub(crate) fn name(&self) -> String {
         match &self.row {

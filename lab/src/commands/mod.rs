@@ -8,6 +8,7 @@ pub(crate) mod matrix;
 mod one;
 pub(crate) mod repair;
 mod show;
+pub(crate) mod stress;
 mod trace;
 pub(crate) mod weakest;
 
@@ -48,6 +49,11 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
         Command::Diff(raw) => {
             let format = raw.format;
             let done = diff::run(&DiffArgs::new(*raw), settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Stress(raw) => {
+            let format = raw.format;
+            let done = stress::run(*raw, settled, output);
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),

@@ -7,6 +7,8 @@
 mod clock;
 mod core;
 mod pilot;
+mod redis;
 
-pub(crate) use core::{Core, Terms};
-pub(crate) use pilot::{Carrier, End, Happened, Pilot};
+pub(crate) use core::{Terms, Wall};
+pub(crate) use pilot::{Belief, Carrier, End, Pilot};
+pub(crate) use redis::{Redis, Request, Unwatched, Watch};

@@ -1,13 +1,13 @@
 //! One core and what it waits for.
 
 use std::future::pending;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use protocol::{
-    Command, Effect, Fence, Input, Locks, Notice, OpId, Outbox, Outcome, Place, Slot, Standing, Ticks, Window,
+    Command, Effect, Holder, Input, Locks, Notice, OpId, Outbox, Outcome, Place, Resource, Slot, Standing, Ticks,
+    Window,
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -56,6 +56,18 @@ pub(crate) struct Happened {
     pub(crate) end: Option<End>,
 }
 
+/// What a client believes of a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belief {
+    /// That it does not hold it.
+    Nothing,
+    /// That it holds it.
+    Holds {
+        /// Until when it believes so. None: until it gives it back.
+        until: Option<Instant>,
+    },
+}
+
 /// A core under way.
 pub(crate) struct Pilot<C, R> {
     core: C,
@@ -80,29 +92,37 @@ impl<C: Core, R: Carrier> Pilot<C, R> {
         &self.core
     }
 
+    /// The core, to be changed between its steps.
+    pub(crate) fn core_mut(&mut self) -> &mut C {
+        &mut self.core
+    }
+
     /// Its terms.
     pub(crate) fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// Whoever carries out its operations.
-    pub(crate) fn carrier(&mut self) -> &mut R {
-        &mut self.carrier
-    }
-
     /// Where its locks stand now.
     pub(crate) fn standing(&self) -> Standing {
-        self.locks().standing(&self.terms.config(wall()), self.clock.now())
+        self.locks().standing(&self.terms.config(), self.clock.now())
+    }
+
+    /// What the client believes of each of its locks now.
+    pub(crate) fn beliefs(&self) -> impl Iterator<Item = (Resource, Belief)> {
+        let (config, now) = (self.terms.config(), self.clock.now());
+        let margin = self.terms.policy.margin;
+        let is_clocked = self.terms.policy.holder == Holder::Clocked;
+        (0..).zip(self.terms.locks.as_slice()).map(move |(slot, lock)| {
+            let until = self.locks().until(Slot(slot)).filter(|_| is_clocked);
+            let until = until.map(|until| self.clock.instant(until.before(margin)));
+            let holds = self.locks().believes(&config, Slot(slot), now);
+            (*lock, if holds { Belief::Holds { until } } else { Belief::Nothing })
+        })
     }
 
     /// When a time of the core will be.
     pub(crate) fn instant(&self, time: protocol::Time) -> Instant {
         self.clock.instant(time)
-    }
-
-    /// Whether operations have not ended yet.
-    pub(crate) fn is_busy(&self) -> bool {
-        !self.under_way.is_empty()
     }
 
     /// Gives the core an input now.
@@ -112,7 +132,7 @@ impl<C: Core, R: Carrier> Pilot<C, R> {
         }
         let mut effects = Effects::default();
         let now = self.clock.now();
-        self.core.step(&self.terms.config(wall()), now, input, &mut effects);
+        self.core.step(&self.terms.config(), now, input, &mut effects);
         let mut notices = Vec::new();
         for effect in effects.0 {
             match effect {
@@ -172,7 +192,7 @@ impl<C: Core, R: Carrier> Pilot<C, R> {
     }
 
     fn set_alarm(&mut self) {
-        let window = self.core.wake(&self.terms.config(wall()));
+        let window = self.core.wake(&self.terms.config());
         if self.alarm.map(|(window, _)| window) == window {
             return;
         }
@@ -191,10 +211,4 @@ impl Outbox for Effects {
     fn push(&mut self, effect: Effect) {
         self.0.push(effect);
     }
-}
-
-/// What the wall clock reads, as a fencing token of a protocol that makes one of that: seconds since 1970.
-fn wall() -> Fence {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_secs());
-    Fence(u32::try_from(seconds).unwrap_or(u32::MAX))
 }

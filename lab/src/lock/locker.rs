@@ -10,11 +10,10 @@ use protocol::{LockList, MAX_NODES, MAX_SLOTS, Order, Resource, Waiting};
 use shared::{Queue, Ticket};
 
 use super::metrics::Meter;
-use super::redis::Redis;
 use super::seat::{self, Asked};
 use super::terms::Terms;
 use super::{AcquireError, Guard, LockError};
-use crate::driver;
+use crate::driver::{self, Redis, Unwatched, Wall};
 use crate::nodes::Node;
 use crate::words::Words;
 
@@ -243,7 +242,8 @@ impl Lock {
         // Dropped here, the ticket leaves the queue, and nobody has asked any server.
         poll_fn(|cx| ticket.poll_turn(cx)).await;
         let asked = |terms: driver::Terms| {
-            let redis = Redis::new(Arc::clone(&self.locker.nodes), self.words(&terms));
+            let (nodes, words) = (Arc::clone(&self.locker.nodes), self.words(&terms));
+            let redis = Redis::new(nodes, words, terms.policy.owner, Unwatched);
             Asked { terms, redis, ticket: Arc::clone(&ticket), meter, span: meter.span(&self.keys) }
         };
         if self.terms.is_notified && !once {
@@ -272,7 +272,7 @@ impl Lock {
         let names: Vec<Resource> = (0..self.keys.len() as u8).map(Resource).collect();
         let count = self.keys.len();
         let locks = LockList::new(&names, Order::Sorted).ok_or(LockError::Keys { count, most: MAX_SLOTS })?;
-        Ok(driver::Terms { policy, locks })
+        Ok(driver::Terms { policy, locks, wall: Wall::UNIX })
     }
 
     fn words(&self, terms: &driver::Terms) -> Arc<[Words]> {

@@ -27,7 +27,6 @@ mod error;
 mod guard;
 mod locker;
 pub mod metrics;
-mod redis;
 mod seat;
 mod terms;
 

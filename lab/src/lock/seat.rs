@@ -10,9 +10,8 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::metrics::Meter;
-use super::redis::Redis;
 use super::{AcquireError, ExtendError, Guard, ReleaseError, Released};
-use crate::driver::{End, Pilot, Terms};
+use crate::driver::{End, Pilot, Redis, Terms, Unwatched};
 
 /// What the holder of a guard wants.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub(super) enum Order {
 /// What is asked for.
 pub(super) struct Asked {
     pub(super) terms: Terms,
-    pub(super) redis: Redis,
+    pub(super) redis: Redis<Unwatched>,
     pub(super) ticket: Arc<Ticket>,
     pub(super) meter: Meter,
     pub(super) span: Span,
@@ -42,7 +41,7 @@ pub(super) async fn take(asked: Asked) -> Result<Guard, AcquireError> {
 
 /// An acquisition under way.
 struct Seat {
-    pilot: Pilot<Locks, Redis>,
+    pilot: Pilot<Locks, Redis<Unwatched>>,
     origin: Instant,
     tenure: Arc<Tenure>,
     orders: mpsc::UnboundedReceiver<Order>,

@@ -123,7 +123,8 @@ impl Connection {
     ) {
         let generation = self.generation;
         let mut sent: BoxFuture<'static, Sent> = Box::pin(async move {
-            let result = connection.send_packed_command(&command).await;
+            // An error of the server is an answer to this command.
+            let result = connection.send_packed_command(&command).await.and_then(Value::extract_error);
             Sent { request, answer, result, generation }
         });
         let first = poll_fn(|cx| Poll::Ready(sent.as_mut().poll(cx))).await;

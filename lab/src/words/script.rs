@@ -1,11 +1,13 @@
 //! The scripts, and how they are called: by their hash, and by their text when the server does not know them.
 
-use redis::{Cmd, cmd};
+use std::borrow::Cow;
+
+use redis::{Arg, Cmd, cmd};
 
 /// A script with its keys and arguments.
 #[derive(Clone, Debug)]
 pub struct Call {
-    text: &'static str,
+    text: Cow<'static, str>,
     keys: Vec<Vec<u8>>,
     arguments: Vec<Vec<u8>>,
 }
@@ -21,7 +23,21 @@ pub enum By {
 
 impl Call {
     pub(crate) fn new(text: &'static str) -> Self {
-        Self { text, keys: Vec::new(), arguments: Vec::new() }
+        Self { text: text.into(), keys: Vec::new(), arguments: Vec::new() }
+    }
+
+    /// A command about a key as a script.
+    pub(crate) fn of(command: &Cmd, key: &[u8]) -> Self {
+        let words = command.args_iter().filter_map(|word| match word {
+            Arg::Simple(word) => Some(word),
+            _ => None,
+        });
+        words.fold(Self::new("return redis.call(unpack(ARGV))").key(key), Self::arg)
+    }
+
+    /// The script with text before and after it.
+    pub(crate) fn within(self, before: &str, after: &str) -> Self {
+        Self { text: [before, &self.text, after].concat().into(), ..self }
     }
 
     pub(crate) fn key(mut self, key: &[u8]) -> Self {
@@ -37,8 +53,8 @@ impl Call {
     /// The command that calls it.
     pub fn command(&self, by: By) -> Cmd {
         let mut command = match by {
-            By::Hash => cmd("EVALSHA").arg(redis::Script::new(self.text).get_hash()).take(),
-            By::Text => cmd("EVAL").arg(self.text).take(),
+            By::Hash => cmd("EVALSHA").arg(redis::Script::new(&self.text).get_hash()).take(),
+            By::Text => cmd("EVAL").arg(&*self.text).take(),
         };
         command.arg(self.keys.len()).arg(&self.keys).arg(&self.arguments).take()
     }

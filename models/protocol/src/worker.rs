@@ -98,7 +98,12 @@ impl Worker {
 
     /// Whether the client is at rest and has an update left to make.
     pub fn can_start(&self) -> bool {
-        self.updates_left > 0 && self.job == Job::Idle && self.locks.is_idle()
+        self.updates_left > 0 && self.is_at_rest()
+    }
+
+    /// Whether the client neither does nor waits for anything.
+    pub fn is_at_rest(&self) -> bool {
+        self.job == Job::Idle && self.locks.is_idle()
     }
 
     /// Whether it changes anything that the caller gives up what it waits for.
@@ -112,6 +117,11 @@ impl Worker {
     /// Whether all updates have been made.
     pub fn is_finished(&self) -> bool {
         self.updates_left == 0
+    }
+
+    /// Gives a client as many updates to make as it had at first, for a driver that lets it run on.
+    pub fn go_on(&mut self, config: &Config<'_>) {
+        self.updates_left = config.policy.program.updates;
     }
 
     /// How many updates are left to make.

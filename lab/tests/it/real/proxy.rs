@@ -183,7 +183,9 @@ async fn forward(
             Side::Requests => rules.requests,
             Side::Replies => rules.replies,
         };
-        let Ok(now) = watching.wait_for(|rules| flow(rules) != Flow::IsHeld).await.map(|rules| flow(&rules)) else { return };
+        let Ok(now) = watching.wait_for(|rules| flow(rules) != Flow::IsHeld).await.map(|rules| flow(&rules)) else {
+            return;
+        };
         if now == Flow::Passes && to.write_all(&buffer[..length]).await.is_err() {
             return;
         }

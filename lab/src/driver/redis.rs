@@ -1,0 +1,119 @@
+//! Carries out the operations of a core on Redis.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protocol::{Command, OpId, Owner, Place, Resource, Slot, Token, Verb};
+use redis::Value;
+use tokio::time::Instant;
+
+use super::{Carrier, End};
+use crate::nodes::{Failure, Node};
+use crate::words::{Sender, Wire, Words};
+
+/// The servers, and how one client speaks to them.
+#[derive(Debug)]
+pub(crate) struct Redis<W> {
+    nodes: Arc<[Node]>,
+    /// The words of each lock, by its number.
+    words: Arc<[Words]>,
+    owner: Owner,
+    /// What tells the tokens of this client from those of all others.
+    name: u128,
+    watch: W,
+}
+
+/// A request about a lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// Which lock.
+    pub(crate) resource: Resource,
+    /// What is asked.
+    pub(crate) verb: Verb,
+    /// On behalf of which acquisition: its slot, and its number there.
+    pub(crate) by: (Slot, Token),
+}
+
+/// Whoever looks on as requests are sent and answered.
+pub(crate) trait Watch {
+    /// Looks at one answer.
+    type Look: FnOnce(Value) -> Value + Send + 'static;
+
+    /// Before a request is sent: it may be sent in other words, whose answer the look turns into that to the first ones.
+    fn look(&mut self, request: Request, wire: Wire) -> (Wire, Self::Look);
+
+    /// What the wall clock of the client reads, in milliseconds since 1970.
+    fn now(&self) -> u64;
+}
+
+/// Nobody looks on.
+#[derive(Debug)]
+pub(crate) struct Unwatched;
+
+impl Watch for Unwatched {
+    type Look = fn(Value) -> Value;
+
+    fn look(&mut self, _: Request, wire: Wire) -> (Wire, Self::Look) {
+        (wire, std::convert::identity)
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}
+
+impl<W> Redis<W> {
+    pub(crate) fn new(nodes: Arc<[Node]>, words: Arc<[Words]>, owner: Owner, watch: W) -> Self {
+        Self { nodes, words, owner, name: rand::random(), watch }
+    }
+
+    fn token(&self, slot: Slot, token: Token) -> Vec<u8> {
+        let name = self.name;
+        match self.owner {
+            Owner::PerAcquisition => format!("{name:032x}-{}-{}", slot.0, token.0).into_bytes(),
+            Owner::PerClient => format!("{name:032x}").into_bytes(),
+            Owner::Constant => b"locked".to_vec(),
+        }
+    }
+}
+
+impl<W: Watch> Carrier for Redis<W> {
+    fn carry(&mut self, op: OpId, command: Command, deadline: Instant) -> BoxFuture<'static, End> {
+        let (Command::Lock { resource, verb, token: number, mint }, Place::Lock(slot, node)) = (command, op.place)
+        else {
+            let failure = Failure::NotSent("this client has no resource".to_owned());
+            return async move { End::new(op, command, Err(failure)) }.boxed();
+        };
+        let node = &self.nodes[usize::from(node.0)];
+        let words = self.words[usize::from(resource.0)].clone();
+        let (token, now) = (self.token(slot, number), self.watch.now());
+        let wire = match words.wire(verb, mint, Sender { token: &token, now }) {
+            Wire::Subscribe(channel) => {
+                let subscription = node.subscribe(channel, deadline);
+                return async move {
+                    match subscription.await {
+                        Ok(subscription) => {
+                            let end = End::new(op, command, Ok(protocol::Reply::Done));
+                            End { subscription: Some(subscription), ..end }
+                        }
+                        Err(failure) => End::new(op, command, Err(failure)),
+                    }
+                }
+                .boxed();
+            }
+            wire @ (Wire::Command(_) | Wire::Script(_)) => wire,
+        };
+        let (wire, look) = self.watch.look(Request { resource, verb, by: (slot, number) }, wire);
+        let answer = node.send(wire, deadline);
+        async move {
+            let reply = answer.await.and_then(|value| {
+                words
+                    .reply(verb, mint, Sender { token: &token, now }, &look(value))
+                    .map_err(|error| Failure::Unknown(error.to_string()))
+            });
+            End::new(op, command, reply)
+        }
+        .boxed()
+    }
+}

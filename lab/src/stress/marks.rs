@@ -1,0 +1,229 @@
+//! Marks beside the entries of a lock, which say whose they are, so that it can be seen who releases whose.
+//!
+//! The owner's token in an entry cannot say it: some locks write the same token for all. So each command that writes,
+//! extends or deletes an entry is sent inside a script that does the very same, and keeps the mark. The entry and the answer
+//! are those of the command alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use protocol::{Policy, Reentrance, Verb};
+use redis::Value;
+
+use super::ledger::{Ledger, Sight};
+use crate::driver::{Request, Wall, Watch};
+use crate::words::{Call, Wire, Words};
+
+/// The script around another one: `act` is that.
+///
+/// The last three arguments say when an entry is a new one of the sender, whether that is a grant, and who the sender is. It
+/// answers with whose the entry was before (nothing if there was none), the number of the sender's grant, whether there is an
+/// entry now, and the answer.
+const AROUND: (&str, &str) = (
+    r"
+local kind, counts, me = ARGV[#ARGV - 2], ARGV[#ARGV - 1], ARGV[#ARGV]
+local entry, mark = KEYS[1], KEYS[#KEYS]
+local before = redis.call('GET', entry)
+local owner = before and redis.call('HGET', mark, 'by') or ''
+local function act(KEYS, ARGV)
+",
+    r"
+end
+local reply = act({unpack(KEYS, 1, #KEYS - 1)}, {unpack(ARGV, 1, #ARGV - 3)})
+local is_new = kind == 'always' or (kind == 'present' and before) or (kind == 'absent' and not before)
+if is_new and redis.call('EXISTS', entry) == 1 then
+  redis.call('HSET', mark, 'by', me)
+  if counts == '1' then redis.call('HSET', mark, 'grant', redis.call('HINCRBY', mark, 'grants', 1)) end
+end
+local grant = redis.call('HGET', mark, 'by') == me and redis.call('HGET', mark, 'grant') or '0'
+return {owner, grant, redis.call('EXISTS', entry), reply}
+",
+);
+
+/// When a command makes the entry a new one of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writes {
+    Never,
+    IfAbsent,
+    IfPresent,
+    Always,
+}
+
+/// Whoever keeps the marks of one client.
+#[derive(Debug)]
+pub(super) struct Marks {
+    /// The place of the client among the workers.
+    pub(super) worker: usize,
+    /// Tells this life of the worker from others.
+    pub(super) life: u128,
+    pub(super) policy: Policy,
+    /// The words of each lock, by its number.
+    pub(super) words: Arc<[Words]>,
+    pub(super) wall: Wall,
+    pub(super) ledger: Arc<Ledger>,
+    /// Where the numbers of grants are kept, if these marks say what they are.
+    pub(super) grants: Option<Grants>,
+}
+
+/// The number of the last grant of each lock.
+pub(super) type Grants = Arc<[AtomicU64]>;
+
+impl Marks {
+    fn name(&self, request: Request) -> String {
+        let (slot, token) = request.by;
+        format!("{:032x}/{}/{}", self.life, slot.0, token.0)
+    }
+}
+
+impl Watch for Marks {
+    type Look = Box<dyn FnOnce(Value) -> Value + Send>;
+
+    fn look(&mut self, request: Request, wire: Wire) -> (Wire, Self::Look) {
+        let Request { resource, verb, .. } = request;
+        let words = &self.words[usize::from(resource.0)];
+        if !is_marked(verb) {
+            return (wire, Box::new(std::convert::identity));
+        }
+        let inner = match wire {
+            Wire::Command(command) => Call::of(&command, &words.names.key),
+            Wire::Script(call) => call,
+            Wire::Subscribe(_) => return (wire, Box::new(std::convert::identity)),
+        };
+        let me = self.name(request);
+        let mark = [words.names.fence.as_slice(), b":mark"].concat();
+        let counts = if grants(verb) { "1" } else { "" };
+        let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(writes(verb).word()).arg(counts).arg(&me);
+        let (ledger, worker, grants_kept) = (Arc::clone(&self.ledger), self.worker, self.grants.clone());
+        // Whoever holds a lock already may extend it and take it again under another number.
+        let nests = self.policy.reentrance != Reentrance::Nothing && !frees(verb);
+        let life = format!("{:032x}/", self.life);
+        let look = move |answer: Value| {
+            let Some(Parted { owner, grant, is_gone, reply }) = parted(&answer) else { return answer };
+            if let Some(kept) = grants_kept.filter(|_| grants(verb) && grant > 0) {
+                kept[usize::from(resource.0)].store(grant, Ordering::Relaxed);
+            }
+            let is_own = owner == me || nests && owner.starts_with(&life);
+            // Of a lock that is held several times, only the last release frees it.
+            let took_effect = if frees(verb) { is_gone } else { !matches!(reply, Value::Nil | Value::Int(0)) };
+            if is_about_own(verb) && took_effect && !owner.is_empty() && !is_own {
+                ledger.sight(worker, Sight::WrongRelease { frees: frees(verb) });
+            }
+            reply
+        };
+        (Wire::Script(call), Box::new(look))
+    }
+
+    fn now(&self) -> u64 {
+        self.wall.milliseconds()
+    }
+}
+
+/// What the script answers.
+struct Parted {
+    /// Whose the entry was.
+    owner: String,
+    /// The number of the sender's grant.
+    grant: u64,
+    /// Whether there is no entry now.
+    is_gone: bool,
+    /// The answer itself.
+    reply: Value,
+}
+
+fn parted(answer: &Value) -> Option<Parted> {
+    let Value::Array(parts) = answer else { return None };
+    let [owner, grant, stands, reply] = parts.as_slice() else { return None };
+    Some(Parted {
+        owner: redis::from_redis_value_ref(owner).ok()?,
+        grant: redis::from_redis_value_ref(grant).ok()?,
+        is_gone: *stands == Value::Int(0),
+        reply: reply.clone(),
+    })
+}
+
+impl Writes {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::IfAbsent => "absent",
+            Self::IfPresent => "present",
+            Self::Always => "always",
+        }
+    }
+}
+
+fn is_marked(verb: Verb) -> bool {
+    writes(verb) != Writes::Never || is_about_own(verb)
+}
+
+fn writes(verb: Verb) -> Writes {
+    match verb {
+        Verb::SetNxPx | Verb::Setnx | Verb::Enter | Verb::ExtendOrCreate => Writes::IfAbsent,
+        Verb::SetXxPx => Writes::IfPresent,
+        Verb::SetPx | Verb::Claim | Verb::GetSet => Writes::Always,
+        Verb::Pexpire
+        | Verb::Limit
+        | Verb::CompareAndExtend
+        | Verb::Get
+        | Verb::Look
+        | Verb::Del
+        | Verb::Clear
+        | Verb::CompareAndDelete
+        | Verb::Exit
+        | Verb::Incr
+        | Verb::Wait
+        | Verb::Subscribe => Writes::Never,
+    }
+}
+
+/// Whether a new entry is a grant: what a renewal creates anew is the grant that its holder has already.
+fn grants(verb: Verb) -> bool {
+    match verb {
+        Verb::SetNxPx | Verb::Setnx | Verb::Enter | Verb::Claim | Verb::GetSet => true,
+        Verb::ExtendOrCreate
+        | Verb::SetXxPx
+        | Verb::SetPx
+        | Verb::Pexpire
+        | Verb::Limit
+        | Verb::CompareAndExtend
+        | Verb::Get
+        | Verb::Look
+        | Verb::Del
+        | Verb::Clear
+        | Verb::CompareAndDelete
+        | Verb::Exit
+        | Verb::Incr
+        | Verb::Wait
+        | Verb::Subscribe => false,
+    }
+}
+
+/// Whether a command is a release or a renewal, which must not take effect on another's entry.
+fn is_about_own(verb: Verb) -> bool {
+    match verb {
+        Verb::SetXxPx
+        | Verb::SetPx
+        | Verb::Pexpire
+        | Verb::Limit
+        | Verb::CompareAndExtend
+        | Verb::ExtendOrCreate
+        | Verb::Del
+        | Verb::CompareAndDelete
+        | Verb::Exit => true,
+        Verb::SetNxPx
+        | Verb::Setnx
+        | Verb::Enter
+        | Verb::Claim
+        | Verb::GetSet
+        | Verb::Get
+        | Verb::Look
+        | Verb::Clear
+        | Verb::Incr
+        | Verb::Wait
+        | Verb::Subscribe => false,
+    }
+}
+
+fn frees(verb: Verb) -> bool {
+    matches!(verb, Verb::Del | Verb::CompareAndDelete | Verb::Exit)
+}
