@@ -7,7 +7,9 @@ use protocol::{Command, Input, Locks, Notice, Outcome, Place, Reply, Slot, Stand
 use shared::{Tenure, Ticket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
+use super::metrics::Meter;
 use super::{AcquireError, ExtendError, Guard, ReleaseError, Released};
 use crate::driver::{End, Pilot, Redis, Terms, Unwatched};
 
@@ -25,14 +27,15 @@ pub(super) struct Asked {
     pub(super) terms: Terms,
     pub(super) redis: Redis<Unwatched>,
     pub(super) ticket: Arc<Ticket>,
-    pub(super) begin: Instant,
-    pub(super) class: &'static str,
+    pub(super) meter: Meter,
+    pub(super) span: Span,
 }
 
 /// Asks for a lock. If the future is dropped, whatever has been asked for is given back in the background.
 pub(super) async fn take(asked: Asked) -> Result<Guard, AcquireError> {
     let (answer, heard) = oneshot::channel();
-    tokio::spawn(Seat::new(asked, answer).run());
+    let span = asked.span.clone();
+    tokio::spawn(Seat::new(asked, answer).run().instrument(span));
     heard.await.unwrap_or(Err(AcquireError::Ended))
 }
 
@@ -56,8 +59,19 @@ struct Seat {
     leaving: Leaving,
     /// Given up as soon as the lock is free again: the next may ask for it.
     ticket: Option<Arc<Ticket>>,
-    begin: Instant,
-    class: &'static str,
+    /// Since when the lock is held.
+    since: Option<Instant>,
+    /// The renewal under way, whoever wanted it.
+    renewal: Option<Renewal>,
+    meter: Meter,
+}
+
+/// A renewal under way.
+struct Renewal {
+    /// Until when the lock lasted when it began.
+    lasted: Option<Instant>,
+    /// Whether a server has refused it.
+    is_refused: bool,
 }
 
 /// What the servers answered to the last attempt.
@@ -72,6 +86,8 @@ struct Heard {
 #[derive(Default)]
 struct Leaving {
     has_begun: bool,
+    /// Whether it is of a lock that was held, and has not been counted.
+    was_held: bool,
     listener: Option<oneshot::Sender<Result<Released, ReleaseError>>>,
     freed: usize,
     gone: usize,
@@ -79,7 +95,7 @@ struct Leaving {
 
 impl Seat {
     fn new(asked: Asked, asking: oneshot::Sender<Result<Guard, AcquireError>>) -> Self {
-        let Asked { terms, redis, ticket, begin, class } = asked;
+        let Asked { terms, redis, ticket, meter, span: _ } = asked;
         let (sender, orders) = mpsc::unbounded_channel();
         Self {
             pilot: Pilot::new(Locks::default(), terms, redis),
@@ -94,8 +110,9 @@ impl Seat {
             heard: Heard::default(),
             leaving: Leaving::default(),
             ticket: Some(ticket),
-            begin,
-            class,
+            since: None,
+            renewal: None,
+            meter,
         }
     }
 
@@ -147,6 +164,8 @@ impl Seat {
     fn leave(&mut self) {
         if !self.leaving.has_begun {
             self.leaving.has_begun = true;
+            self.leaving.was_held = self.tenure.until().is_some();
+            self.meter_hold();
             self.step(Input::Release);
         }
     }
@@ -168,6 +187,8 @@ impl Seat {
         let slots = self.pilot.terms().locks.as_slice().len() as u8;
         let attempt: Vec<Token> = (0..slots).map(|slot| core.token(Slot(slot))).collect();
         if attempt != self.attempt {
+            let before = self.attempt.iter().copied().chain(std::iter::repeat(Token::default()));
+            self.meter.attempts(attempt.iter().zip(before).filter(|(now, before)| *now != before).count() as u64);
             self.attempt = attempt;
             self.heard = Heard::default();
         }
@@ -179,6 +200,8 @@ impl Seat {
             match notice {
                 Notice::Acquired { fence } => self.acquired(fence.map(|fence| fence.0.into())),
                 Notice::Lost => {
+                    self.meter_hold();
+                    self.meter.lost(self.tenure.fence());
                     self.tenure.finish(shared::End::Lost);
                     self.ticket = None;
                     self.answer_extending();
@@ -188,6 +211,7 @@ impl Seat {
             }
         }
         self.tell_attempts_apart();
+        self.meter_renewal();
         if let Some(until) = self.until() {
             self.tenure.prolong(self.millis(until));
         }
@@ -198,6 +222,8 @@ impl Seat {
     fn acquired(&mut self, fence: Option<u64>) {
         let Some(until) = self.until() else { return };
         self.tenure.grant(self.millis(until), fence);
+        self.since = Some(Instant::now());
+        self.meter.acquired(fence);
         let (Some(sender), Some(asking)) = (self.sender.take(), self.asking.take()) else { return };
         let margin = Duration::from_millis(self.pilot.terms().policy.margin.0.into());
         let guard = Guard::new(Arc::clone(&self.tenure), self.origin, margin, sender);
@@ -253,10 +279,21 @@ impl Seat {
 
     /// Notes what a server answered.
     fn note(&mut self, end: &End) {
-        let (Place::Lock(..), Command::Lock { verb, .. }) = (end.op.place, end.command) else { return };
+        let (Place::Lock(_, node), Command::Lock { verb, .. }) = (end.op.place, end.command) else { return };
+        if let Some(failure) = &end.failure {
+            self.meter.node_error(node.0, failure);
+        }
         match (verb, end.outcome) {
-            (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => self.heard.taken = true,
+            (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => {
+                if !self.heard.taken {
+                    self.meter.contention();
+                }
+                self.heard.taken = true;
+            }
             (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
+            (Verb::CompareAndExtend, Outcome::Answered(Reply::Nothing)) => {
+                self.renewal.iter_mut().for_each(|renewal| renewal.is_refused = true);
+            }
             (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
             _ => {}
         }
@@ -265,14 +302,39 @@ impl Seat {
         }
         if self.leaving.is_certain(self.quorum()) {
             self.ticket = None;
-            self.leaving.answer();
+            self.leaving.answer(self.meter);
+        }
+    }
+
+    /// Notes for how long the lock was held, if it was.
+    fn meter_hold(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.meter.held(since.elapsed());
+        }
+    }
+
+    /// Notes that a renewal has begun, or what came of it.
+    fn meter_renewal(&mut self) {
+        if self.pilot.core().is_renewing() {
+            if self.renewal.is_none() {
+                self.renewal = Some(Renewal { lasted: self.until(), is_refused: false });
+            }
+            return;
+        }
+        let Some(renewal) = self.renewal.take() else { return };
+        if self.until() > renewal.lasted {
+            self.meter.renewal("renewed");
+        } else if renewal.is_refused {
+            self.meter.renewal("refused");
+        } else if !self.leaving.has_begun {
+            self.meter.renewal("unanswered");
         }
     }
 
     fn finish(mut self) {
         self.refuse();
         self.answer_extending();
-        self.leaving.answer();
+        self.leaving.answer(self.meter);
     }
 
     fn until(&self) -> Option<Instant> {
@@ -307,14 +369,19 @@ impl Leaving {
         self.has_begun && self.freed + self.gone >= quorum
     }
 
-    fn answer(&mut self) {
-        let Some(listener) = self.listener.take() else { return };
+    fn answer(&mut self, meter: Meter) {
         let result = match (self.freed, self.gone) {
             (0, 0) => Err(ReleaseError::Unanswered),
             (0, _) => Ok(Released::WasGone),
             (_, _) => Ok(Released::Freed),
         };
-        let _ = listener.send(result);
+        // What goes on behind the answer is not another release.
+        if std::mem::take(&mut self.was_held) {
+            meter.released(result.ok());
+        }
+        if let Some(listener) = self.listener.take() {
+            let _ = listener.send(result);
+        }
     }
 }
 
