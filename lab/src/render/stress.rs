@@ -174,8 +174,8 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
     let exit = findings.exit();
     let text = match exit {
         Exit::Unexpected => {
-            "Something was seen that the checker says cannot be: one of the two is wrong, or something befell the workers \
-             that the checker was not asked about, such as longer pauses."
+            "Something was seen that the checker says cannot be: one of the two is wrong, or the run had what the \
+             scenario has not: more clients, more updates (--set updates=2), longer pauses."
         }
         Exit::Violated => "A safety property was seen violated, on real servers.",
         Exit::Inconclusive => {

@@ -135,8 +135,7 @@ async fn what_an_account_refuses_is_counted_by_who_was_refused() {
     let (mut heard, _guard) = Heard::new(&recorder);
     let stage = Stage::of(1).await;
     let lock = stage.lock().class("payments");
-    let account =
-        Account { key: b"account".to_vec(), check: TokenCheck::OnWrite, compare: Compare::GreaterOrEqual };
+    let account = Account { key: b"account".to_vec(), check: TokenCheck::OnWrite, compare: Compare::GreaterOrEqual };
     let write = |fence: u64, name: &'static [u8]| {
         let fence = Some(Fence(fence as u32));
         let call = account.write(Write { fence, seen: Seen(0), balance: 1, name });
