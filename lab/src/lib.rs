@@ -53,6 +53,7 @@ pub mod nodes;
 mod output;
 mod quote;
 mod render;
+mod replay;
 pub mod servers;
 mod stress;
 mod target;
