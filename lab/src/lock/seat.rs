@@ -63,6 +63,8 @@ struct Seat {
     since: Option<Instant>,
     /// The renewal under way, whoever wanted it.
     renewal: Option<Renewal>,
+    /// Whether the last one was granted.
+    was_renewed: bool,
     meter: Meter,
 }
 
@@ -70,7 +72,9 @@ struct Seat {
 struct Renewal {
     /// Until when the lock lasted when it began.
     lasted: Option<Instant>,
-    /// Whether a server has refused it.
+    /// How many servers have carried it out.
+    done: usize,
+    /// Whether one has refused it.
     is_refused: bool,
 }
 
@@ -112,6 +116,7 @@ impl Seat {
             ticket: Some(ticket),
             since: None,
             renewal: None,
+            was_renewed: false,
             meter,
         }
     }
@@ -158,6 +163,7 @@ impl Seat {
             return self.answer_extending();
         }
         self.lasted = Some(self.until());
+        self.was_renewed = false;
         self.step(Input::Renew);
     }
 
@@ -269,7 +275,7 @@ impl Seat {
     fn answer_extending(&mut self) {
         let result = match (self.until(), self.lasted.take().flatten()) {
             (None, _) => Err(ExtendError::Lost),
-            (Some(until), Some(lasted)) if until > lasted => Ok(()),
+            (Some(until), Some(lasted)) if self.was_renewed || until > lasted => Ok(()),
             (Some(_), _) => Err(ExtendError::Unanswered),
         };
         for listener in self.extending.drain(..) {
@@ -291,8 +297,11 @@ impl Seat {
                 self.heard.taken = true;
             }
             (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
-            (Verb::CompareAndExtend, Outcome::Answered(Reply::Nothing)) => {
-                self.renewal.iter_mut().for_each(|renewal| renewal.is_refused = true);
+            (Verb::CompareAndExtend, Outcome::Answered(reply)) => {
+                if let Some(renewal) = &mut self.renewal {
+                    renewal.done += usize::from(reply == Reply::Done);
+                    renewal.is_refused |= reply == Reply::Nothing;
+                }
             }
             (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
             _ => {}
@@ -317,12 +326,16 @@ impl Seat {
     fn meter_renewal(&mut self) {
         if self.pilot.core().is_renewing() {
             if self.renewal.is_none() {
-                self.renewal = Some(Renewal { lasted: self.until(), is_refused: false });
+                self.renewal = Some(Renewal { lasted: self.until(), done: 0, is_refused: false });
             }
             return;
         }
         let Some(renewal) = self.renewal.take() else { return };
-        if self.until() > renewal.lasted {
+        let until = self.until();
+        // Within the millisecond of the grant there is nothing to gain.
+        let is_granted = until > renewal.lasted || (until.is_some() && renewal.done >= self.quorum());
+        self.was_renewed = is_granted;
+        if is_granted {
             self.meter.renewal("renewed");
         } else if renewal.is_refused {
             self.meter.renewal("refused");

@@ -159,7 +159,8 @@ async fn no_label_holds_the_key() {
     let guard = lock.acquire().await.unwrap();
     guard.extend().await.unwrap();
     assert!(stage.locker().lock("the-key").unwrap().try_acquire().await.is_err());
-    guard.release().await.unwrap();
+    let released = guard.release().await;
+    assert_eq!(released, Ok(Released::Freed), "{:?}", heard.all());
     let all = heard.all();
     assert!(all.len() >= 6 && all.keys().all(|name| name.starts_with("lock_")), "{all:?}");
     assert!(!all.keys().any(|name| name.contains("key")), "{all:?}");
