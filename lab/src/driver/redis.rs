@@ -6,10 +6,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protocol::{Command, OpId, Owner, Place, Resource, Slot, Token, Verb};
 use redis::Value;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use super::{Carrier, End};
-use crate::nodes::{Failure, Node};
+use crate::nodes::{Bearing, Failure, Node};
 use crate::words::{Sender, Wire, Words};
 
 /// The servers, and how one client speaks to them.
@@ -76,6 +76,19 @@ impl<W> Redis<W> {
             Owner::Constant => b"locked".to_vec(),
         }
     }
+
+    /// What a command does to the entry of a lock. Where tokens are used more than once, a release that is sent twice could
+    /// free what was taken in between.
+    fn bearing(&self, verb: Verb, words: &Words, deadline: Instant) -> Bearing {
+        let (key, ttl) = (words.names.key.clone(), words.ttl);
+        match (verb, ttl) {
+            (Verb::SetNxPx | Verb::Setnx, _) => Bearing::Puts { key },
+            (Verb::CompareAndDelete, Some(ttl)) if self.owner == Owner::PerAcquisition => {
+                Bearing::Frees { key, until: deadline + Duration::from_millis(ttl) }
+            }
+            _ => Bearing::Nothing,
+        }
+    }
 }
 
 impl<W: Watch> Carrier for Redis<W> {
@@ -92,20 +105,15 @@ impl<W: Watch> Carrier for Redis<W> {
             Wire::Subscribe(channel) => {
                 let subscription = node.subscribe(channel, deadline);
                 return async move {
-                    match subscription.await {
-                        Ok(subscription) => {
-                            let end = End::new(op, command, Ok(protocol::Reply::Done));
-                            End { subscription: Some(subscription), ..end }
-                        }
-                        Err(failure) => End::new(op, command, Err(failure)),
-                    }
+                    let end = End::new(op, command, Ok(protocol::Reply::Done));
+                    End { subscription: Some(subscription.await), ..end }
                 }
                 .boxed();
             }
             wire @ (Wire::Command(_) | Wire::Script(_)) => wire,
         };
         let (wire, look) = self.watch.look(Request { resource, verb, by: (slot, number) }, wire);
-        let answer = node.send(wire, deadline);
+        let answer = node.send_about(self.bearing(verb, &words, deadline), wire, deadline);
         async move {
             let reply = answer.await.and_then(|value| {
                 words
