@@ -137,6 +137,10 @@ impl Connection {
             if self.lines[current].is_silent(now) {
                 self.connect();
             }
+            if self.lines[current].is_full() && !request.bearing.lasts(now) {
+                let why = "the server has too many commands to answer already".to_owned();
+                return request.tell(Err(Failure::NotSent(why)));
+            }
             return self.send(request, By::Hash);
         }
         if now < self.not_before && !request.bearing.lasts(now) {

@@ -17,6 +17,9 @@ use crate::words::{By, Call, Wire};
 /// For how long at least nothing is heard on a connection that is silent, however short the time-outs of commands are.
 const SILENT_FOR: Duration = Duration::from_millis(200);
 
+/// How many commands may be owed on a connection. A server that is behind by more is not asked anything new.
+const MOST_OWED: usize = 10_000;
+
 /// A connection that has just been made, and what has to run for it.
 pub(super) type Open = (MultiplexedConnection, BoxFuture<'static, ()>);
 
@@ -92,6 +95,11 @@ impl Line {
             self.driver = None;
         }
         ended
+    }
+
+    /// Whether too much is owed for anything new.
+    pub(super) fn is_full(&self) -> bool {
+        self.owed.len() >= MOST_OWED
     }
 
     pub(super) fn is_open(&self) -> bool {
