@@ -1,15 +1,17 @@
 //! Carries out the operations of a core on Redis.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protocol::{Command, OpId, Owner, Place, Resource, Slot, Token, Verb};
 use redis::Value;
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Duration, Instant};
 
 use super::{Carrier, End};
-use crate::nodes::{Failure, Node};
+use crate::nodes::{Bearing, Failure, Node};
 use crate::words::{Sender, Wire, Words};
 
 /// The servers, and how one client speaks to them.
@@ -22,6 +24,36 @@ pub(crate) struct Redis<W> {
     /// What tells the tokens of this client from those of all others.
     name: u128,
     watch: W,
+    /// Of each slot, the release that was begun last.
+    releases: Vec<(Slot, Token, Arc<Release>)>,
+}
+
+/// A release of one lock on several servers.
+#[derive(Debug, Default)]
+struct Release {
+    sent: AtomicUsize,
+    answered: AtomicUsize,
+    bell: Notify,
+}
+
+impl Release {
+    /// Ready when no more servers than so many have yet to answer. What is sent to them stays on its way.
+    async fn wait_for_all_but(&self, rest: usize) {
+        loop {
+            let heard = self.bell.notified();
+            tokio::pin!(heard);
+            heard.as_mut().enable();
+            if self.sent.load(Ordering::Relaxed) - self.answered.load(Ordering::Relaxed) <= rest {
+                return;
+            }
+            heard.await;
+        }
+    }
+
+    fn note_answer(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        self.bell.notify_waiters();
+    }
 }
 
 /// A request about a lock.
@@ -65,7 +97,7 @@ impl Watch for Unwatched {
 
 impl<W> Redis<W> {
     pub(crate) fn new(nodes: Arc<[Node]>, words: Arc<[Words]>, owner: Owner, watch: W) -> Self {
-        Self { nodes, words, owner, name: rand::random(), watch }
+        Self { nodes, words, owner, name: rand::random(), watch, releases: Vec::new() }
     }
 
     fn token(&self, slot: Slot, token: Token) -> Vec<u8> {
@@ -74,6 +106,34 @@ impl<W> Redis<W> {
             Owner::PerAcquisition => format!("{name:032x}-{}-{}", slot.0, token.0).into_bytes(),
             Owner::PerClient => format!("{name:032x}").into_bytes(),
             Owner::Constant => b"locked".to_vec(),
+        }
+    }
+
+    /// The release of an acquisition, on one more server. A minority that is silent is not waited for.
+    fn release(&mut self, slot: Slot, token: Token) -> Arc<Release> {
+        self.releases.retain(|(other, last, _)| *other != slot || *last == token);
+        let release = match self.releases.iter().find(|(other, ..)| *other == slot) {
+            Some((.., release)) => Arc::clone(release),
+            None => {
+                let release = Arc::default();
+                self.releases.push((slot, token, Arc::clone(&release)));
+                release
+            }
+        };
+        release.sent.fetch_add(1, Ordering::Relaxed);
+        release
+    }
+
+    /// What a command does to the entry of a lock. Where tokens are used more than once, a release that is sent twice could
+    /// free what was taken in between.
+    fn bearing(&self, verb: Verb, words: &Words, deadline: Instant) -> Bearing {
+        let (key, ttl) = (words.names.key.clone(), words.ttl);
+        match (verb, ttl) {
+            (Verb::SetNxPx | Verb::Setnx, _) => Bearing::Puts { key },
+            (Verb::CompareAndDelete, Some(ttl)) if self.owner == Owner::PerAcquisition => {
+                Bearing::Frees { key, until: deadline + Duration::from_millis(ttl) }
+            }
+            _ => Bearing::Nothing,
         }
     }
 }
@@ -93,22 +153,35 @@ impl<W: Watch> Carrier for Redis<W> {
             Wire::Subscribe(channel) => {
                 let subscription = node.subscribe(channel, deadline);
                 return async move {
-                    match subscription.await {
-                        Ok(subscription) => {
-                            let end = End::new(op, command, Ok(protocol::Reply::Done));
-                            End { subscription: Some(subscription), ..end }
-                        }
-                        Err(failure) => End::new(op, command, Err(failure)),
-                    }
+                    let end = End::new(op, command, Ok(protocol::Reply::Done));
+                    End { subscription: Some(subscription.await), ..end }
                 }
                 .boxed();
             }
             wire @ (Wire::Command(_) | Wire::Script(_)) => wire,
         };
         let (wire, look) = self.watch.look(Request { resource, verb, by: (slot, number) }, wire);
-        let answer = node.send(wire, deadline);
+        let bearing = self.bearing(verb, &words, deadline);
+        let answer = node.send_about(bearing.clone(), wire, deadline);
+        let minority = (self.nodes.len() - 1) / 2;
+        let release = matches!(bearing, Bearing::Frees { .. }).then(|| self.release(slot, number));
         async move {
-            let reply = answer.await.and_then(|value| {
+            let answer = match release {
+                None => answer.await,
+                Some(release) => tokio::select! {
+                    biased;
+                    answer = answer => {
+                        if answer.is_ok() {
+                            release.note_answer();
+                        }
+                        answer
+                    }
+                    () = release.wait_for_all_but(minority), if minority > 0 => {
+                        Err(Failure::Unknown("all others have answered".to_owned()))
+                    }
+                },
+            };
+            let reply = answer.and_then(|value| {
                 words
                     .reply(verb, mint, Sender { token: &token, now }, &look(value))
                     .map_err(|error| Failure::Unknown(error.to_string()))

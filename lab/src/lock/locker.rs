@@ -160,8 +160,8 @@ impl Lock {
         self
     }
 
-    /// The lock is renewed for as long as its guard lives, each time a third of its TTL has passed. A refused renewal is
-    /// final.
+    /// The lock is renewed for as long as its guard lives, each time a third of its TTL, less the margin, has passed. A
+    /// refused renewal is final.
     #[must_use]
     pub fn renewed(mut self) -> Self {
         self.terms.is_renewed = true;

@@ -83,6 +83,8 @@ struct Renewal {
 struct Heard {
     taken: bool,
     granted: bool,
+    /// By how many servers the request was certainly not carried out.
+    refused: usize,
     failure: Option<String>,
 }
 
@@ -240,12 +242,14 @@ impl Seat {
     /// Tells as soon as it is certain that an attempt has failed that is not followed by another one; the clean-up goes on
     /// behind it.
     fn judge_attempt(&mut self) {
-        if self.asking.is_none() || self.is_asking() || self.leaving.has_begun {
+        let policy = &self.pilot.terms().policy;
+        let once = policy.attempts == Some(1);
+        let is_hopeless = once && self.heard.refused > usize::from(policy.nodes - policy.quorum);
+        if self.asking.is_none() || self.is_asking() && !is_hopeless || self.leaving.has_begun {
             return;
         }
-        let once = self.pilot.terms().policy.attempts == Some(1);
         let has_asked = self.heard.taken || self.heard.granted || self.heard.failure.is_some();
-        let too_late = self.heard.granted && !self.heard.taken && self.heard.failure.is_none();
+        let too_late = self.heard.granted && !self.heard.taken && self.heard.failure.is_none() && self.is_cleaning_up();
         if has_asked && (once || too_late) {
             self.refuse();
             self.leave();
@@ -257,6 +261,14 @@ impl Seat {
         let core = self.pilot.core();
         matches!(self.pilot.standing(), Standing::Holding { .. })
             || (0..slots).map(Slot).any(|slot| core.is_asking(slot))
+    }
+
+    /// Whether an attempt has failed and is being cleaned up.
+    fn is_cleaning_up(&self) -> bool {
+        let slots = self.pilot.terms().locks.as_slice().len() as u8;
+        let core = self.pilot.core();
+        let is_cleaned_up = |slot| core.wants(slot) && core.current(slot).is_some() && !core.is_asking(slot);
+        (0..slots).map(Slot).any(is_cleaned_up)
     }
 
     fn refuse(&mut self) {
@@ -305,6 +317,9 @@ impl Seat {
             }
             (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
             _ => {}
+        }
+        if (verb, end.outcome) == (Verb::SetNxPx, Outcome::Refused) {
+            self.heard.refused += 1;
         }
         if let (Verb::SetNxPx | Verb::Subscribe, Some(failure)) = (verb, &end.failure) {
             self.heard.failure = Some(failure.to_string());

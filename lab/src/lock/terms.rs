@@ -92,7 +92,8 @@ impl Terms {
             margin,
             unknown: if servers == 1 { UnknownAcquire::OwnValueHeld } else { UnknownAcquire::GiveUp },
             renewal: Renewal::CompareAndExtend,
-            renew_every: Ticks(ttl.0 / 3),
+            // Not a third of the TTL: with a great margin it would be over before that.
+            renew_every: Ticks(((ttl.0 - drift.0 - margin.0) / 3).max(1)),
             renewals: if self.is_renewed { None } else { Some(0) },
             refused_renewal: RefusedRenewal::Lost,
             late_answer: LateAnswer::Ignored,

@@ -1,168 +1,279 @@
 //! The task that sends the commands to one server.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, ErrorKind, RedisResult, ServerErrorKind, Value};
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Duration, Instant};
+use tokio::time::{Duration, Instant, sleep_until};
 
-use super::{CONNECT_WITHIN, Failure};
-use crate::words::{By, Call, Wire};
+use super::address::Address;
+use super::line::{Line, Open, Sent};
+use super::{Bearing, Failure};
+use crate::words::{By, Wire};
 
 /// For how long nobody tries again to connect to a server that could not be connected to: at first, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
+/// How many connections that were given up for their silence are kept.
+const MOST_SILENT: usize = 8;
+
 /// A command that wants to be sent.
 pub(super) struct Request {
     pub(super) wire: Wire,
+    pub(super) bearing: Bearing,
     /// Nobody waits for the answer after this.
     pub(super) deadline: Instant,
-    pub(super) answer: oneshot::Sender<Result<Value, Failure>>,
+    pub(super) answer: Option<oneshot::Sender<Result<Value, Failure>>>,
+    /// Whether it was sent before, on a connection that broke: it may have been carried out then.
+    pub(super) again: bool,
 }
 
-/// The connection to one server.
+impl Request {
+    /// A copy that nobody waits for.
+    fn copy(&self) -> Self {
+        let (wire, bearing) = (self.wire.clone(), self.bearing.clone());
+        Self { wire, bearing, deadline: self.deadline, answer: None, again: true }
+    }
+
+    fn tell(&mut self, result: Result<Value, Failure>) {
+        if let Some(answer) = self.answer.take() {
+            // Whoever asked may have gone.
+            let _ = answer.send(result);
+        }
+    }
+}
+
+/// The connections to one server: one that commands are sent on, and those before it that have been given up for their
+/// silence, but may still speak.
+///
+/// A connection can be silent for ever without an end that anybody hears of: the peer is gone, or something between forgot
+/// it. So when a command is overdue and nothing has been heard since it was sent, another connection is made, and commands
+/// go over that one as soon as it stands. The old one is kept for as long as something is owed on it, because a request for
+/// a lock may be stuck there: a release of that lock is sent on both, where it cannot overtake the request.
 pub(super) struct Connection {
-    client: Client,
+    address: Address,
     inbox: mpsc::UnboundedReceiver<Request>,
-    open: Option<MultiplexedConnection>,
-    /// Tells this connection from those before.
-    generation: u64,
-    under_way: FuturesUnordered<BoxFuture<'static, Sent>>,
+    /// The last one is the current one, if `is_connected`.
+    lines: Vec<Line>,
+    is_connected: bool,
+    connecting: Option<BoxFuture<'static, Result<Open, RedisError>>>,
+    /// What is sent as soon as there is a connection.
+    waiting: VecDeque<Request>,
     pause: Duration,
     not_before: Instant,
 }
 
-/// A command that has been answered, or never will be.
-struct Sent {
-    request: Option<(Wire, Instant)>,
-    answer: oneshot::Sender<Result<Value, Failure>>,
-    result: RedisResult<Value>,
-    generation: u64,
+/// What can happen to connections.
+enum Event {
+    Sent(usize, Sent),
+    Closed(usize),
+    Connected(Result<Open, RedisError>),
 }
 
 impl Connection {
-    pub(super) fn new(client: Client, inbox: mpsc::UnboundedReceiver<Request>) -> Self {
-        let (pause, not_before) = (PAUSES.0, Instant::now());
-        Self { client, inbox, open: None, generation: 0, under_way: FuturesUnordered::new(), pause, not_before }
+    pub(super) fn new(address: Address, inbox: mpsc::UnboundedReceiver<Request>) -> Self {
+        Self {
+            address,
+            inbox,
+            lines: Vec::new(),
+            is_connected: false,
+            connecting: None,
+            waiting: VecDeque::new(),
+            pause: PAUSES.0,
+            not_before: Instant::now(),
+        }
     }
 
     /// Runs until nobody can send any more and everything is answered.
     pub(super) async fn run(mut self) {
-        loop {
+        let mut can_ask = true;
+        while can_ask || !self.waiting.is_empty() || self.lines.iter().any(Line::is_owed) {
+            let alarm = self.alarm();
+            let (lines, connecting) = (&mut self.lines, &mut self.connecting);
             tokio::select! {
                 biased;
-                Some(sent) = self.under_way.next(), if !self.under_way.is_empty() => self.answered(sent).await,
-                request = self.inbox.recv() => match request {
-                    Some(request) => self.take(request).await,
-                    None => break,
+                event = poll_fn(|cx| poll_event(lines, connecting, cx)) => self.happened(event),
+                () = sleep_until(alarm.unwrap_or_else(Instant::now)), if alarm.is_some() => self.connect(),
+                request = self.inbox.recv(), if can_ask => match request {
+                    Some(request) => self.take(request),
+                    None => can_ask = false,
                 },
             }
         }
-        while let Some(sent) = self.under_way.next().await {
-            self.answered(sent).await;
+    }
+
+    fn happened(&mut self, event: Event) {
+        match event {
+            Event::Connected(Ok(open)) => self.connected(open),
+            Event::Connected(Err(error)) => self.not_connected(&error),
+            Event::Closed(line) => {
+                if self.is_current(line) {
+                    self.is_connected = false;
+                }
+            }
+            Event::Sent(line, sent) => self.answered(line, sent),
+        }
+        let current = self.current();
+        let mut at = 0..;
+        // A connection that is open and current stays, one that is neither stays until nothing is owed on it.
+        self.lines.retain(|line| at.next() == current || line.is_owed());
+    }
+
+    /// The connection that commands are sent on.
+    fn current(&self) -> Option<usize> {
+        self.lines.len().checked_sub(1).filter(|_| self.is_connected)
+    }
+
+    fn is_current(&self, line: usize) -> bool {
+        self.current() == Some(line)
+    }
+
+    fn take(&mut self, mut request: Request) {
+        let now = Instant::now();
+        if let Some(current) = self.current() {
+            if self.lines[current].is_silent(now) {
+                self.connect();
+            }
+            if self.lines[current].is_full() && !request.bearing.lasts(now) {
+                let why = "the server has too many commands to answer already".to_owned();
+                return request.tell(Err(Failure::NotSent(why)));
+            }
+            return self.send(request, By::Hash);
+        }
+        if now < self.not_before && !request.bearing.lasts(now) {
+            let why = "the server could not be reached a moment ago".to_owned();
+            return request.tell(Err(Failure::NotSent(why)));
+        }
+        self.waiting.push_back(request);
+        self.connect();
+    }
+
+    /// Sends a command on the current connection.
+    fn send(&mut self, request: Request, by: By) {
+        let Some((current, before)) = self.lines.split_last_mut() else { return };
+        // What frees an entry must come behind what may put it, wherever that is.
+        if let Bearing::Frees { key, .. } = &request.bearing {
+            for line in before.iter_mut().filter(|line| line.may_put(key)) {
+                line.send(request.copy(), by);
+            }
+        }
+        current.send(request, by);
+    }
+
+    /// Begins to make a connection, if that has not begun and is worth a try.
+    fn connect(&mut self) {
+        if self.connecting.is_none() && Instant::now() >= self.not_before {
+            self.connecting = Some(Box::pin(self.address.clone().open()));
         }
     }
 
-    async fn take(&mut self, request: Request) {
-        let Request { wire, deadline, answer } = request;
-        match self.connect().await {
-            Err(failure) => {
-                // Whoever asked may have gone.
-                let _ = answer.send(Err(failure));
-            }
-            Ok(_) if Instant::now() >= deadline => {
-                let _ = answer.send(Err(Failure::NotSent("there was no connection in time".to_owned())));
-            }
-            Ok(connection) => {
-                let command = command(&wire, By::Hash);
-                let again = matches!(wire, Wire::Script(_)).then_some((wire, deadline));
-                self.start(connection, command, again, answer).await;
+    fn connected(&mut self, open: Open) {
+        self.connecting = None;
+        self.pause = PAUSES.0;
+        let unheard = self.current().map_or_else(Vec::new, |current| self.lines[current].unanswered_frees());
+        let too_many = self.lines.len().saturating_sub(MOST_SILENT);
+        self.lines.drain(..too_many);
+        self.lines.push(Line::new(open));
+        self.is_connected = true;
+        for request in unheard {
+            self.send(request.copy(), By::Hash);
+        }
+        let now = Instant::now();
+        for mut request in std::mem::take(&mut self.waiting) {
+            if now < request.deadline || request.bearing.lasts(now) {
+                self.send(request, By::Hash);
+            } else {
+                request.tell(Err(Failure::NotSent("there was no connection in time".to_owned())));
             }
         }
     }
 
-    /// The connection; a new one if there is none.
-    async fn connect(&mut self) -> Result<MultiplexedConnection, Failure> {
-        if let Some(connection) = &self.open {
-            return Ok(connection.clone());
-        }
-        if Instant::now() < self.not_before {
-            return Err(Failure::NotSent("the server could not be reached a moment ago".to_owned()));
-        }
-        // What is late is for each command to say: the connection itself never gives an answer up.
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT_WITHIN)).set_response_timeout(None);
-        match self.client.get_multiplexed_async_connection_with_config(&config).await {
-            Ok(connection) => {
-                self.generation += 1;
-                self.pause = PAUSES.0;
-                self.open = Some(connection.clone());
-                Ok(connection)
-            }
-            Err(error) => {
-                self.not_before = Instant::now() + self.pause;
-                self.pause = (self.pause * 2).min(PAUSES.1);
-                Err(Failure::of_connecting(&error))
-            }
-        }
-    }
-
-    /// Hands a command to the connection. It has its place there when this returns: the connection takes commands in the
-    /// order in which they are first polled.
-    async fn start(
-        &mut self,
-        mut connection: MultiplexedConnection,
-        command: Cmd,
-        request: Option<(Wire, Instant)>,
-        answer: oneshot::Sender<Result<Value, Failure>>,
-    ) {
-        let generation = self.generation;
-        let mut sent: BoxFuture<'static, Sent> = Box::pin(async move {
-            // An error of the server is an answer to this command.
-            let result = connection.send_packed_command(&command).await.and_then(Value::extract_error);
-            Sent { request, answer, result, generation }
+    fn not_connected(&mut self, error: &RedisError) {
+        self.connecting = None;
+        let now = Instant::now();
+        self.not_before = now + self.pause;
+        self.pause = (self.pause * 2).min(PAUSES.1);
+        self.waiting.retain_mut(|request| {
+            let lasts = request.bearing.lasts(now);
+            let failure = Failure::of_connecting(error);
+            request.tell(Err(if lasts { Failure::Unknown(format!("not sent yet: {error}")) } else { failure }));
+            lasts
         });
-        let first = poll_fn(|cx| Poll::Ready(sent.as_mut().poll(cx))).await;
-        match first {
-            Poll::Ready(sent) => Box::pin(self.answered(sent)).await,
-            Poll::Pending => self.under_way.push(sent),
+    }
+
+    /// When to make a connection without being asked to: for what is to be sent as long as it has a point.
+    fn alarm(&self) -> Option<Instant> {
+        if self.connecting.is_some() {
+            return None;
+        }
+        match self.current() {
+            None => (!self.waiting.is_empty()).then_some(self.not_before),
+            Some(current) => self.lines[current].is_missed_at().map(|moment| moment.max(self.not_before)),
         }
     }
 
-    async fn answered(&mut self, sent: Sent) {
-        let Sent { request, answer, result, generation } = sent;
-        let error = match result {
-            Ok(value) => {
-                let _ = answer.send(Ok(value));
-                return;
+    fn answered(&mut self, line: usize, sent: Sent) {
+        let Sent { mut request, result } = sent;
+        let error = match result.and_then(Value::extract_error) {
+            Ok(value) if request.again && value != Value::Int(1) => {
+                let why = "the connection broke, and it may have been carried out before that".to_owned();
+                return request.tell(Err(Failure::Unknown(why)));
             }
+            Ok(value) => return request.tell(Ok(value)),
             Err(error) => error,
         };
-        if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
-            && let Some((wire, deadline)) = request
-            // Later, something that was to come after it may have been sent.
-            && Instant::now() < deadline
-            && let Some(connection) = self.open.clone()
-        {
-            let command = command(&wire, By::Text);
-            return self.start(connection, command, None, answer).await;
+        if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) && self.lines[line].is_open() {
+            return self.send_text(line, request, &error);
         }
-        if error.is_unrecoverable_error() && generation == self.generation {
-            self.open = None;
+        let failure = Failure::of_command(&error);
+        let is_broken = error.is_unrecoverable_error();
+        if is_broken && self.is_current(line) {
+            self.is_connected = false;
         }
-        let _ = answer.send(Err(Failure::of_command(&error)));
+        // On the connection that came after a silent one it has been sent as well.
+        let is_last = line + 1 == self.lines.len();
+        if is_broken && is_last && request.bearing.lasts(Instant::now()) {
+            self.waiting.push_back(Request { again: true, ..request });
+            return self.connect();
+        }
+        request.tell(Err(failure));
+    }
+
+    /// Sends a script as a text that the server did not know by its hash.
+    fn send_text(&mut self, line: usize, mut request: Request, error: &RedisError) {
+        let line = &mut self.lines[line];
+        let is_overtaken = match &request.bearing {
+            // The entry that it would put may have been freed already.
+            Bearing::Puts { key } => line.is_asked_about(key),
+            Bearing::Frees { .. } => false,
+            Bearing::Nothing => Instant::now() >= request.deadline,
+        };
+        if is_overtaken {
+            request.tell(Err(Failure::of_command(error)));
+        } else {
+            line.send(request, By::Text);
+        }
     }
 }
 
-fn command(wire: &Wire, by: By) -> Cmd {
-    match wire {
-        Wire::Command(command) => command.clone(),
-        Wire::Script(call) => Call::command(call, by),
-        Wire::Subscribe(channel) => redis::cmd("SUBSCRIBE").arg(channel).take(),
+fn poll_event(
+    lines: &mut [Line],
+    connecting: &mut Option<BoxFuture<'static, Result<Open, RedisError>>>,
+    cx: &mut Context<'_>,
+) -> Poll<Event> {
+    for (number, line) in lines.iter_mut().enumerate() {
+        if line.poll_closed(cx).is_ready() {
+            return Poll::Ready(Event::Closed(number));
+        }
+        if let Poll::Ready(Some(sent)) = line.poll_sent(cx) {
+            return Poll::Ready(Event::Sent(number, sent));
+        }
+    }
+    match connecting {
+        Some(connecting) => connecting.as_mut().poll(cx).map(Event::Connected),
+        None => Poll::Pending,
     }
 }

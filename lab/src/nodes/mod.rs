@@ -3,14 +3,16 @@
 //! The order matters: an unlock that overtook the request for the lock would leave the lock behind. So every command to a
 //! server goes through one task, which hands it to one connection before it takes the next.
 
+mod address;
 mod connection;
 mod failure;
+mod line;
 mod notifications;
 
 use std::fmt;
 use std::sync::Arc;
 
-use redis::{Client, IntoConnectionInfo, Value};
+use redis::{IntoConnectionInfo, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Duration, Instant, timeout_at};
 
@@ -19,18 +21,53 @@ use crate::words::Wire;
 pub use failure::Failure;
 pub use notifications::Subscription;
 
+use address::Address;
 use connection::{Connection, Request};
-use notifications::Notifications;
+use notifications::{Notifications, Wish};
 
 /// How long a connection may take to be made. Commands wait for it, each for its own time.
-pub const CONNECT_WITHIN: Duration = Duration::from_millis(500);
+pub const CONNECT_WITHIN: Duration = Duration::from_secs(1);
+
+/// What a command does to the entry of a lock, as far as its place among other commands depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Bearing {
+    /// Nothing of the kind.
+    #[default]
+    Nothing,
+    /// It puts an entry.
+    Puts {
+        /// The key of the entry.
+        key: Vec<u8>,
+    },
+    /// It deletes the entry that an earlier command may have put, and no other: it can be sent as often as one likes.
+    Frees {
+        /// The key of the entry.
+        key: Vec<u8>,
+        /// From then on there is no entry without it.
+        until: Instant,
+    },
+}
+
+impl Bearing {
+    fn key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Nothing => None,
+            Self::Puts { key } | Self::Frees { key, .. } => Some(key),
+        }
+    }
+
+    /// Whether it has a point though nobody waits for its answer.
+    fn lasts(&self, now: Instant) -> bool {
+        matches!(self, Self::Frees { until, .. } if now < *until)
+    }
+}
 
 /// A lock server. Cheap to clone; the connections are made when they are needed, and made anew when they break.
 #[derive(Clone)]
 pub struct Node {
     address: Arc<str>,
     requests: mpsc::UnboundedSender<Request>,
-    notifications: Arc<Notifications>,
+    wishes: mpsc::UnboundedSender<Wish>,
 }
 
 impl fmt::Debug for Node {
@@ -50,10 +87,12 @@ impl Node {
     pub fn new(url: &str) -> Result<Self, redis::RedisError> {
         let info = url.into_connection_info()?;
         let address: Arc<str> = info.addr().to_string().into();
-        let client = Client::open(info)?;
+        let target = Address::new(info);
         let (requests, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(Connection::new(client.clone(), inbox).run());
-        Ok(Self { address, requests, notifications: Arc::new(Notifications::new(client)) })
+        tokio::spawn(Connection::new(target.clone(), inbox).run());
+        let (wishes, wished) = mpsc::unbounded_channel();
+        tokio::spawn(Notifications::new(target, wished).run());
+        Ok(Self { address, requests, wishes })
     }
 
     /// Where it is, without a password.
@@ -66,8 +105,19 @@ impl Node {
     /// The command has taken its place in the order when this returns for the first time, and is sent even if the future is
     /// dropped.
     pub fn send(&self, wire: Wire, deadline: Instant) -> impl Future<Output = Result<Value, Failure>> + Send + 'static {
+        self.send_about(Bearing::Nothing, wire, deadline)
+    }
+
+    /// As [`send`](Self::send), a command about the entry of a lock. One that frees it is sent again when a connection
+    /// breaks, or stays silent, until it is answered or has no point any more, whoever waits for it.
+    pub fn send_about(
+        &self,
+        bearing: Bearing,
+        wire: Wire,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Value, Failure>> + Send + 'static {
         let (answer, heard) = oneshot::channel();
-        let sent = self.requests.send(Request { wire, deadline, answer });
+        let sent = self.requests.send(Request { wire, bearing, deadline, answer: Some(answer), again: false });
         async move {
             if sent.is_err() {
                 return Err(Failure::NotSent("the runtime is shutting down".to_owned()));
@@ -80,21 +130,18 @@ impl Node {
         }
     }
 
-    /// Subscribes to a channel. The server has confirmed it when this is done.
-    ///
-    /// # Errors
-    /// If the server cannot be reached, or does not confirm it until `deadline`.
+    /// Subscribes to a channel. It is ready when the server has confirmed it, and at `deadline`, or when the server cannot
+    /// be reached, without that: the subscription is made as soon as it can be, and rings then for what was missed.
     pub fn subscribe(
         &self,
         channel: Vec<u8>,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Subscription, Failure>> + Send + 'static {
-        let notifications = Arc::clone(&self.notifications);
+    ) -> impl Future<Output = Subscription> + Send + 'static {
+        let (subscription, told) = Subscription::new(&self.wishes, channel);
         async move {
-            match timeout_at(deadline, notifications.subscribe(channel)).await {
-                Ok(subscription) => subscription,
-                Err(_) => Err(Failure::Unknown("no answer in time".to_owned())),
-            }
+            // Whoever has not been told in time goes on all the same.
+            let _ = timeout_at(deadline, told).await;
+            subscription
         }
     }
 }

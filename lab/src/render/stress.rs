@@ -187,13 +187,29 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
              --pause-rate."
         }
         Exit::Holds => "Nothing was seen that the checker forbids, and faults fell into held leases.",
-        Exit::Bug | Exit::Usage | Exit::Input | Exit::Absent | Exit::Deadlock | Exit::Different => exit.says(),
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Absent
+        | Exit::Deadlock
+        | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable => exit.says(),
     };
     let colour = match exit {
         Exit::Holds => Paint::Good,
         Exit::Inconclusive | Exit::Vacuous => Paint::Doubt,
         Exit::Violated | Exit::Unexpected => Paint::Bad,
-        Exit::Bug | Exit::Usage | Exit::Input | Exit::Absent | Exit::Deadlock | Exit::Different => Paint::Plain,
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Absent
+        | Exit::Deadlock
+        | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable => Paint::Plain,
     };
     page.prose(colour, 0, text);
     if SEEN.into_iter().any(|p| findings.said(p).is_some_and(|said| said.verdict == Verdict::Violated)) {

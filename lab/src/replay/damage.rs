@@ -23,6 +23,8 @@ pub(super) struct Sight {
     pub(super) was: Key,
     /// And after.
     pub(super) is: Key,
+    /// Whether the server says that it has done it.
+    pub(super) is_done: bool,
     /// How many servers must grant a lock.
     pub(super) quorum: u8,
     /// Whether a client may hold a lock several times.
@@ -45,11 +47,6 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// What was seen that a property forbids.
-    pub(crate) fn of(&self, property: Property) -> Option<&str> {
-        self.evidence.get(&property).map(String::as_str)
-    }
-
     /// Everything that was seen.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Property, &str)> {
         self.evidence.iter().map(|(property, says)| (*property, says.as_str()))
@@ -85,16 +82,17 @@ impl Damage {
 
     /// A lock server has carried out a request.
     pub(super) fn served(&mut self, sight: Sight) {
-        let Sight { node, resource, verb, by, was, is, quorum, nests } = sight;
+        let Sight { node, resource, verb, by, was, is, is_done, quorum, nests } = sight;
         let place = (node, resource);
         if was.0.is_none() {
             self.owners.remove(&place);
         }
         let owner = self.owner(node, resource);
         let is_own = owner.is_none_or(|owner| owner.is(by) || nests && !frees(verb) && owner.client == by.client);
-        let took_effect = was.0.is_some() && was != is;
+        // Of a lock that is held several times, only the last release frees it; a renewal at once changes nothing to be seen.
+        let took_effect = was.0.is_some() && if frees(verb) { is.0.is_none() } else { is_done };
         if is_about_own(verb) && took_effect && !is_own {
-            let did = if is.0.is_none() { "deleted" } else { "changed" };
+            let did = if is.0.is_none() { "deleted" } else { "took effect on" };
             let (value, whose) = (text(&was.0), owner.map_or('?', |owner| name(owner.client)));
             self.note(Property::NoWrongRelease, || {
                 format!(
@@ -107,10 +105,19 @@ impl Damage {
         }
         if is.0.is_none() {
             self.owners.remove(&place);
-        } else if was.0.is_none() || overwrites(verb) && took_effect {
+        } else if was.0.is_none() || overwrites(verb) && was != is {
             self.owners.insert(place, by);
             self.count_grant(resource, by, quorum);
         }
+    }
+
+    /// A client has heard that it has a lock. Where fewer servers than a quorum are enough, this is when it is granted.
+    pub(super) fn told(&mut self, client: u8, slot: Slot, token: Token) {
+        let Self { grants, granted, .. } = self;
+        grants.entry((client, slot, token)).or_insert_with(|| {
+            *granted += 1;
+            *granted
+        });
     }
 
     /// A quorum that comes to hold the entries of an acquisition is a grant. What a renewal puts anew is none.
@@ -148,7 +155,10 @@ impl Damage {
         *latest = last.max(grant);
         if is_stale {
             self.note(Property::NoStaleWrite, || {
-                format!("the account accepted a write of {} under grant {grant} after one under grant {last}", name(client))
+                format!(
+                    "the account accepted a write of {} under grant {grant} after one under grant {last}",
+                    name(client)
+                )
             });
         }
     }

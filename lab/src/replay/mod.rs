@@ -46,6 +46,13 @@ use run::{Halt, Run};
 pub(crate) enum Ending {
     /// All steps were taken.
     Complete,
+    /// A step that the model does not take: the schedule is of another lock, or of none.
+    Impossible {
+        /// The step, from 1.
+        step: usize,
+        /// Why.
+        why: String,
+    },
     /// The model and the real run part at a step.
     Diverged {
         /// The step, from 1.
@@ -98,18 +105,18 @@ pub(crate) fn replay(
     let mut steps = 0;
     for (number, action) in (1..).zip(choices) {
         look_on(number, Choice(*action));
-        match run.step(*action) {
-            Ok(()) => steps = number,
-            Err(Halt::Diverged(why)) => {
-                ending = Ending::Diverged { step: number, why };
-                break;
+        let step = number;
+        ending = match run.step(*action) {
+            Ok(()) => {
+                steps = number;
+                continue;
             }
-            Err(Halt::CannotBeDone(why)) => {
-                ending = Ending::NotReplayable { step: number, why };
-                break;
-            }
+            Err(Halt::Impossible(why)) => Ending::Impossible { step, why },
+            Err(Halt::Diverged(why)) => Ending::Diverged { step, why },
+            Err(Halt::CannotBeDone(why)) => Ending::NotReplayable { step, why },
             Err(Halt::Trouble(trouble)) => return Err(trouble),
-        }
+        };
+        break;
     }
     if ending == Ending::Complete {
         run.look_for_orphans()?;

@@ -81,7 +81,9 @@ impl Run<'_> {
         let Some(entry) = entry else {
             return match &probe.value {
                 None => Ok(()),
-                found => diverged(format!("{lock_name} on server {server} is free"), format!("it holds {}", text(found))),
+                found => {
+                    diverged(format!("{lock_name} on server {server} is free"), format!("it holds {}", text(found)))
+                }
             };
         };
         let by = entry.by;

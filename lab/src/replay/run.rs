@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use check::Choice;
-use protocol::{Command, Effect, Fencing, Input, Outcome, Place, Reply, Resource, Slot, Verb, Worker};
+use protocol::{
+    Acquire, Command, Effect, Fencing, Input, Outcome, Place, QuorumOf, Reply, Resource, Slot, Verb, Worker,
+};
 use redis::{Value, cmd};
-use world::{Acquisition, Action, Direction, Event, Expiry, Observer, Persistence, Process, Running, Setup, Site, World};
+use world::{
+    Acquisition, Action, Direction, Event, Expiry, Observer, Persistence, Process, Running, Setup, Site, World,
+};
 
 use super::actor::{Actor, Answer, Letter, Request, token};
-use super::damage::{Damage, Sight};
+use super::damage::{Damage, Key, Sight};
 use super::stage::{PATIENCE, Stage, Trouble, exchange};
 use crate::account::{Account, Write};
 use crate::words::{Sender, Wire, Words};
@@ -28,6 +32,8 @@ const MARK: &[u8] = b"mark";
 /// How a replay can end early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Halt {
+    /// The schedule cannot be followed any further: the model does not take this step here.
+    Impossible(String),
     /// The model and the real run part here.
     Diverged(String),
     /// Something that real servers cannot be made to do.
@@ -92,8 +98,7 @@ impl<'a> Run<'a> {
             Persistence::Nothing | Persistence::Always => TICK,
         };
         let world = World::new(setup);
-        let words: Vec<Words> =
-            names.iter().map(|name| Words::new(&setup.policy, name.as_bytes(), tick, 1)).collect();
+        let words: Vec<Words> = names.iter().map(|name| Words::new(&setup.policy, name.as_bytes(), tick, 1)).collect();
         let accounts: Vec<Account> = names.iter().map(|name| account(setup, name)).collect();
         for account in &accounts {
             account.open(DEPOSIT).exec(stage.bank())?;
@@ -137,7 +142,7 @@ impl<'a> Run<'a> {
         let mut possible = Vec::new();
         self.world.actions(self.setup, &mut possible);
         if !possible.contains(&action) {
-            return Err(Halt::Diverged(format!("`{}` cannot happen here", Choice(action))));
+            return Err(Halt::Impossible(format!("`{}` cannot happen here", Choice(action))));
         }
         let before = self.world.clone();
         let mut heard = Heard::default();
@@ -223,7 +228,11 @@ impl<'a> Run<'a> {
         for effect in effects {
             let Some(event) = heard.next_of(client) else { return diverged("nothing", format!("{effect:?}")) };
             match (effect, event) {
-                (Effect::Tell(notice), Event::Told { notice: expected, .. }) if self.is_same_notice(notice, expected) => {}
+                (Effect::Tell(notice), Event::Told { notice: expected, .. })
+                    if self.is_same_notice(notice, expected) =>
+                {
+                    self.note_grants_of_few(client, notice);
+                }
                 (Effect::Send { op, command }, Event::Unsent { command: expected, .. })
                     if self.is_same(command, expected) =>
                 {
@@ -242,6 +251,18 @@ impl<'a> Run<'a> {
             self.core(client, Input::Settled(op, Outcome::Refused), heard)?;
         }
         Ok(())
+    }
+
+    fn note_grants_of_few(&mut self, client: u8, notice: protocol::Notice) {
+        let is_of_few = self.setup.policy.quorum_of != QuorumOf::All && self.setup.policy.acquire != Acquire::Unlocked;
+        if !is_of_few || !matches!(notice, protocol::Notice::Acquired { .. }) {
+            return;
+        }
+        for (slot, _) in World::slots(self.setup, client) {
+            if let Some(token) = self.actors[usize::from(client)].worker.locks().current(slot) {
+                self.damage.told(client, slot, token);
+            }
+        }
     }
 
     fn request(&mut self, client: u8, op: protocol::OpId, command: Command, before: &Worker) -> Request {
@@ -283,13 +304,24 @@ impl<'a> Run<'a> {
         let Some(Letter::Request(request)) = self.letters.remove(&tag) else {
             return diverged(format!("request {tag} arrives"), "there is no such request");
         };
-        let answered = match site {
-            Site::Node(node) => Answer::Lock(self.ask_node(client, node, &request, heard)?),
-            Site::Store => Answer::Account(self.ask_account(client, &request)?),
+        let (answered, keys) = match site {
+            Site::Node(node) => {
+                let (value, was, is) = self.ask_node(client, node, &request, heard)?;
+                (Answer::Lock(value), Some((node, was, is)))
+            }
+            Site::Store => (Answer::Account(self.ask_account(client, &request)?), None),
         };
         let reply = self.read(client, &request, &answered, self.begin + u64::from(self.ticks) * self.tick)?;
         if !is_same_reply(reply, expected) {
             return diverged(format!("the server answers {expected:?}"), format!("{reply:?}"));
+        }
+        if let (Some((node, was, is)), Some(by), Command::Lock { resource, verb, .. }) =
+            (keys, request.by, request.command)
+        {
+            let quorum = self.setup.policy.quorum;
+            let nests = self.setup.policy.reentrance != protocol::Reentrance::Nothing;
+            let is_done = reply == Reply::Done;
+            self.damage.served(Sight { node, resource, verb, by, was, is, is_done, quorum, nests });
         }
         if let (Command::Write { account, seen, .. }, Reply::Account(_)) = (request.command, reply) {
             let is_new = matches!(answered, Answer::Account(crate::account::Answer::Accepted { again: false, .. }));
@@ -305,7 +337,7 @@ impl<'a> Run<'a> {
         if heard.0.iter().any(|event| matches!(event, Event::Answered { .. })) { self.answer(heard) } else { Ok(()) }
     }
 
-    fn ask_node(&mut self, client: u8, node: u8, request: &Request, heard: &Heard) -> Result<Value, Halt> {
+    fn ask_node(&mut self, client: u8, node: u8, request: &Request, heard: &Heard) -> Result<(Value, Key, Key), Halt> {
         let Command::Lock { resource, verb, .. } = request.command else {
             return diverged("a lock server is asked", "the account is");
         };
@@ -332,13 +364,8 @@ impl<'a> Run<'a> {
             }
         };
         let is = self.look(node, &key)?;
-        if let Some(by) = request.by {
-            let quorum = self.setup.policy.quorum;
-            let nests = self.setup.policy.reentrance != protocol::Reentrance::Nothing;
-            self.damage.served(Sight { node, resource, verb, by, was, is, quorum, nests });
-        }
         self.hear(node, resource, heard)?;
-        Ok(answer)
+        Ok((answer, was, is))
     }
 
     fn ask_account(&mut self, client: u8, request: &Request) -> Result<crate::account::Answer, Halt> {
@@ -587,9 +614,5 @@ fn notifications(line: &mut redis::Connection) -> Result<usize, Halt> {
 }
 
 fn account(setup: &Setup, name: &str) -> Account {
-    Account {
-        key: format!("{name}:account").into_bytes(),
-        check: setup.policy.program.check,
-        compare: setup.compare,
-    }
+    Account { key: format!("{name}:account").into_bytes(), check: setup.policy.program.check, compare: setup.compare }
 }

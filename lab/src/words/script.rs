@@ -98,10 +98,10 @@ else redis.call('SET', KEYS[1], ARGV[4], 'PX', ARGV[3]) end
 return 1
 ";
 
-/// Deletes whatever entry stands, and tells whoever listens.
+/// Deletes whatever entry stands, and tells whoever listens. That can be forbidden, which changes nothing about the rest.
 pub(super) const DELETE: &str = r"
 local gone = redis.call('DEL', KEYS[1])
-if gone == 1 then redis.call('PUBLISH', ARGV[1], '') end
+if gone == 1 then redis.pcall('PUBLISH', ARGV[1], '') end
 return gone
 ";
 
@@ -112,7 +112,7 @@ if not found then return 0 end
 if ARGV[2] ~= '' then found = string.gsub(found, '^%d+:', '', 1) end
 if found ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
-if ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], '') end
+if ARGV[3] ~= '' then redis.pcall('PUBLISH', ARGV[3], '') end
 return 1
 ";
 
@@ -149,6 +149,6 @@ if holds > 1 then
   return 1
 end
 redis.call('DEL', KEYS[1])
-if ARGV[3] ~= '' then redis.call('PUBLISH', ARGV[3], '') end
+if ARGV[3] ~= '' then redis.pcall('PUBLISH', ARGV[3], '') end
 return 1
 ";

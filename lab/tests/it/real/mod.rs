@@ -60,6 +60,17 @@ impl Stage {
         self.locker().lock("lock").unwrap().ttl(Duration::from_secs(60)).timeout(Duration::from_millis(400))
     }
 
+    /// Whoever takes locks without the proxies: somebody else, whom nothing holds up.
+    fn somebody_else(&self) -> Locker {
+        let urls: Vec<String> = self.servers.iter().map(Server::url).collect();
+        Locker::redlock(&urls).unwrap()
+    }
+
+    /// How often something came to any of the proxies.
+    fn asked(&self, word: &str) -> usize {
+        self.proxies.iter().map(|proxy| proxy.asked(word)).sum()
+    }
+
     fn ask(&self, server: usize, command: &[&str]) -> Value {
         ask(&self.servers[server], command)
     }
@@ -84,6 +95,14 @@ impl Stage {
 fn ask(server: &Server, command: &[&str]) -> Value {
     let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
     redis::cmd(command[0]).arg(&command[1..]).query(&mut connection).unwrap()
+}
+
+/// How often a server has been asked a command, scripts included.
+fn calls(server: &Server, command: &str) -> usize {
+    let Value::BulkString(text) = ask(server, &["INFO", "commandstats"]) else { panic!("INFO answers with a text") };
+    let text = String::from_utf8(text).unwrap();
+    let calls = text.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    calls.map_or(0, |calls| calls.split(',').next().unwrap().parse().unwrap())
 }
 
 /// Waits until something is so. Looks at it again and again, because nobody tells.

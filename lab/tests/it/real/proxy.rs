@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use super::PATIENCE;
 
@@ -18,7 +18,8 @@ pub(super) enum Flow {
     Passes,
     /// They wait until they may pass.
     IsHeld,
-    /// They vanish, and the connection stays.
+    /// They vanish, and the connection stays, but nothing ever passes on it again in this direction: no network drops a
+    /// part of a stream.
     IsDropped,
 }
 
@@ -37,6 +38,16 @@ struct Rules {
     replies: Flow,
     refuses: bool,
     cut: Option<Cut>,
+    /// How many more pieces may pass, requests and replies together. None: all.
+    budget: Option<usize>,
+    /// Whether a piece is held because of that.
+    is_stuck: bool,
+    /// The connections before this one are held in both directions.
+    stalled: u64,
+    /// How many connections there have been.
+    connections: u64,
+    /// How many had no end to lead to.
+    refused: u64,
     /// A request was seen that is to be cut when it is answered.
     is_armed: bool,
     /// Counted up to cut all connections.
@@ -64,6 +75,7 @@ impl Proxy {
                     continue;
                 }
                 let Ok(server) = TcpStream::connect(target).await else {
+                    shared.send_modify(|rules| rules.refused += 1);
                     cut(&client);
                     continue;
                 };
@@ -83,6 +95,43 @@ impl Proxy {
 
     pub(super) fn replies(&self, flow: Flow) {
         self.rules.send_modify(|rules| rules.replies = flow);
+    }
+
+    /// Lets only so many more pieces pass, requests and replies together, and holds the others.
+    pub(super) fn pass(&self, pieces: usize) {
+        self.rules.send_modify(|rules| (rules.budget, rules.is_stuck) = (Some(pieces), false));
+    }
+
+    /// Lets everything pass again.
+    pub(super) fn pass_all(&self) {
+        self.rules.send_modify(|rules| (rules.budget, rules.is_stuck) = (None, false));
+    }
+
+    /// Waits until a piece is held because no more may pass.
+    pub(super) async fn until_stuck(&self) {
+        let mut watching = self.rules.subscribe();
+        let is_stuck = watching.wait_for(|rules| rules.is_stuck).await.is_ok();
+        assert!(is_stuck, "the proxy is there");
+    }
+
+    /// Holds all connections that there are now, whether anything comes or not; those made later work.
+    pub(super) fn stall(&self) {
+        self.rules.send_modify(|rules| rules.stalled = rules.connections);
+    }
+
+    /// What was held on them passes.
+    pub(super) fn resume(&self) {
+        self.rules.send_modify(|rules| rules.stalled = 0);
+    }
+
+    /// How many connections there have been.
+    pub(super) fn connections(&self) -> u64 {
+        self.rules.borrow().connections
+    }
+
+    /// How many connections found no server.
+    pub(super) fn refused(&self) -> u64 {
+        self.rules.borrow().refused
     }
 
     /// Whether new connections are cut at once.
@@ -124,6 +173,11 @@ async fn connect(
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();
     cut(&client);
+    let mut number = 0;
+    rules.send_modify(|rules| {
+        number = rules.connections;
+        rules.connections += 1;
+    });
     let generation = rules.borrow().generation;
     let mut watching = rules.subscribe();
     let (from_client, to_client) = client.into_split();
@@ -134,8 +188,8 @@ async fn connect(
     };
     tokio::select! {
         () = cut_off => {}
-        () = forward(from_client, to_server, Side::Requests, Arc::clone(&rules), Some(seen)) => {}
-        () = forward(from_server, to_client, Side::Replies, rules, None) => {}
+        () = forward(from_client, to_server, (Side::Requests, number), Arc::clone(&rules), Some(seen)) => {}
+        () = forward(from_server, to_client, (Side::Replies, number), rules, None) => {}
     }
 }
 
@@ -146,16 +200,31 @@ enum Side {
 }
 
 async fn forward(
+    from: OwnedReadHalf,
+    to: OwnedWriteHalf,
+    side: (Side, u64),
+    rules: Arc<watch::Sender<Rules>>,
+    seen: Option<Arc<Mutex<Vec<String>>>>,
+) {
+    let (pieces, queue) = mpsc::unbounded_channel();
+    tokio::select! {
+        biased;
+        () = read(from, pieces, side.0, Arc::clone(&rules), seen) => {}
+        () = write(queue, to, side, rules) => {}
+    }
+}
+
+/// Takes what comes, until it is cut. What was taken is held elsewhere.
+async fn read(
     mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
+    pieces: mpsc::UnboundedSender<Vec<u8>>,
     side: Side,
     rules: Arc<watch::Sender<Rules>>,
     seen: Option<Arc<Mutex<Vec<String>>>>,
 ) {
-    let mut watching = rules.subscribe();
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let Ok(length @ 1..) = from.read(&mut buffer).await else { return };
+        let Ok(length @ 1..) = from.read(&mut buffer).await else { break };
         let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
         let mut is_cut = false;
         rules.send_if_modified(|rules| {
@@ -176,17 +245,58 @@ async fn forward(
         if let Some(seen) = &seen {
             seen.lock().unwrap().push(text);
         }
-        if is_cut {
+        if is_cut || pieces.send(buffer[..length].to_vec()).is_err() {
             return;
         }
-        let flow = |rules: &Rules| match side {
-            Side::Requests => rules.requests,
-            Side::Replies => rules.replies,
+    }
+    // What came before the end may still be held: an empty piece stands for it.
+    if pieces.send(Vec::new()).is_ok() {
+        pieces.closed().await;
+    }
+}
+
+async fn write(
+    mut queue: mpsc::UnboundedReceiver<Vec<u8>>,
+    mut to: OwnedWriteHalf,
+    (side, number): (Side, u64),
+    rules: Arc<watch::Sender<Rules>>,
+) {
+    let mut watching = rules.subscribe();
+    let mut is_dropped = false;
+    while let Some(piece) = queue.recv().await.filter(|piece| !piece.is_empty()) {
+        let may_pass = |rules: &mut Rules| {
+            let flow = match side {
+                Side::Requests => rules.requests,
+                Side::Replies => rules.replies,
+            };
+            if flow == Flow::IsHeld || number < rules.stalled {
+                return None;
+            }
+            if rules.budget == Some(0) {
+                rules.is_stuck = true;
+                return None;
+            }
+            rules.budget = rules.budget.map(|budget| budget - 1);
+            Some(flow)
         };
-        let Ok(now) = watching.wait_for(|rules| flow(rules) != Flow::IsHeld).await.map(|rules| flow(&rules)) else {
-            return;
+        let flow = loop {
+            // A change from here on is seen.
+            watching.mark_unchanged();
+            let mut flow = None;
+            rules.send_if_modified(|rules| {
+                let was_stuck = rules.is_stuck;
+                flow = may_pass(rules);
+                rules.is_stuck != was_stuck
+            });
+            if let Some(flow) = flow {
+                break flow;
+            }
+            if watching.changed().await.is_err() {
+                return;
+            }
         };
-        if now == Flow::Passes && to.write_all(&buffer[..length]).await.is_err() {
+        is_dropped |= flow == Flow::IsDropped;
+        if !is_dropped && to.write_all(&piece).await.is_err() {
             return;
         }
     }
