@@ -53,6 +53,7 @@ pub mod nodes;
 mod output;
 mod quote;
 mod render;
+mod runner;
 mod replay;
 pub mod servers;
 mod stress;
