@@ -153,7 +153,7 @@ fn text(looks: &[Look], settled: &Settled) -> String {
         text.push_str(if is_complete {
             "\nAll that is needed is there.\n"
         } else {
-            "\nCommands that only search (check, matrix, weakest, repair, diff) need none of it.\n"
+            "\nCommands that only search, such as check and matrix, need none of it.\n"
         });
     }
     text
