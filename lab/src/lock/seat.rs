@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{Command, Input, Locks, Notice, Outcome, Place, Reply, Slot, Standing, Token, Verb};
+use protocol::{Command, Input, Locks, NodeId, Notice, OpId, Outcome, Place, Reply, Slot, Standing, Token, Verb};
 use shared::{Tenure, Ticket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -48,8 +48,9 @@ struct Seat {
     asking: Option<oneshot::Sender<Result<Guard, AcquireError>>>,
     /// Who waits for more time.
     extending: Vec<oneshot::Sender<Result<(), ExtendError>>>,
-    /// Until when the lock lasted when the renewal under way began, if it was begun for them.
-    lasted: Option<Option<Instant>>,
+    /// The renewal under way that was begun for them: of each slot, its round and how many servers have granted it. Whether
+    /// the lock lasts longer than before does not tell: a clock may not have moved in between.
+    renewal: Option<Vec<(Option<u32>, usize)>>,
     /// The acquisition of each slot, to tell one attempt from the next.
     attempt: Vec<Token>,
     heard: Heard,
@@ -91,7 +92,7 @@ impl Seat {
             sender: Some(sender),
             asking: Some(asking),
             extending: Vec::new(),
-            lasted: None,
+            renewal: None,
             attempt: Vec::new(),
             heard: Heard::default(),
             leaving: Leaving::default(),
@@ -139,11 +140,16 @@ impl Seat {
         if self.extending.is_empty() || self.pilot.core().is_renewing() {
             return;
         }
-        if self.lasted.is_some() {
+        if self.renewal.is_some() {
             return self.answer_extending();
         }
-        self.lasted = Some(self.until());
-        self.step(Input::Renew);
+        self.renewal = Some(Vec::new());
+        let notices = self.pilot.step(Input::Renew);
+        let core = self.pilot.core();
+        let nodes = || (0..self.pilot.terms().policy.nodes).map(NodeId);
+        let round = |slot| nodes().find_map(|node| core.awaited(slot, node)).map(|op| op.round);
+        self.renewal = Some(self.slots().map(|slot| (round(slot), 0)).collect());
+        self.tell(notices);
     }
 
     fn leave(&mut self) {
@@ -167,8 +173,7 @@ impl Seat {
     /// Forgets what was heard of the attempt before, if another one has begun.
     fn tell_attempts_apart(&mut self) {
         let core = self.pilot.core();
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
-        let attempt: Vec<Token> = (0..slots).map(|slot| core.token(Slot(slot))).collect();
+        let attempt: Vec<Token> = self.slots().map(|slot| core.token(slot)).collect();
         if attempt != self.attempt {
             self.attempt = attempt;
             self.heard = Heard::default();
@@ -225,22 +230,21 @@ impl Seat {
     }
 
     fn is_asking(&self) -> bool {
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
         let core = self.pilot.core();
-        matches!(self.pilot.standing(), Standing::Holding { .. })
-            || (0..slots).map(Slot).any(|slot| core.is_asking(slot))
+        matches!(self.pilot.standing(), Standing::Holding { .. }) || self.slots().any(|slot| core.is_asking(slot))
     }
 
     /// Whether an attempt has failed and is being cleaned up.
     fn is_cleaning_up(&self) -> bool {
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
         let core = self.pilot.core();
         let is_cleaned_up = |slot| core.wants(slot) && core.current(slot).is_some() && !core.is_asking(slot);
-        (0..slots).map(Slot).any(is_cleaned_up)
+        self.slots().any(is_cleaned_up)
     }
 
     fn refuse(&mut self) {
         let Some(asking) = self.asking.take() else { return };
+        // The clean-up comes before whatever the next one sends.
+        self.ticket = None;
         let ttl = Duration::from_millis(self.pilot.terms().policy.ttl.map_or(0, |ttl| ttl.0.into()));
         let error = match std::mem::take(&mut self.heard) {
             Heard { taken: true, .. } => AcquireError::Taken,
@@ -253,10 +257,13 @@ impl Seat {
     }
 
     fn answer_extending(&mut self) {
-        let result = match (self.until(), self.lasted.take().flatten()) {
-            (None, _) => Err(ExtendError::Lost),
-            (Some(until), Some(lasted)) if until > lasted => Ok(()),
-            (Some(_), _) => Err(ExtendError::Unanswered),
+        let quorum = usize::from(self.pilot.terms().policy.quorum);
+        let renewal = self.renewal.take().unwrap_or_default();
+        let is_granted = !renewal.is_empty() && renewal.iter().all(|(_, granted)| *granted >= quorum);
+        let result = match self.until() {
+            None => Err(ExtendError::Lost),
+            Some(_) if is_granted => Ok(()),
+            Some(_) => Err(ExtendError::Unanswered),
         };
         for listener in self.extending.drain(..) {
             let _ = listener.send(result);
@@ -269,6 +276,7 @@ impl Seat {
         match (verb, end.outcome) {
             (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => self.heard.taken = true,
             (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
+            (Verb::CompareAndExtend, Outcome::Answered(Reply::Done)) => self.note_extension(end.op),
             (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
             _ => {}
         }
@@ -282,6 +290,18 @@ impl Seat {
             self.ticket = None;
             self.leaving.answer();
         }
+    }
+
+    fn note_extension(&mut self, op: OpId) {
+        let Place::Lock(slot, _) = op.place else { return };
+        let renewed = self.renewal.as_mut().and_then(|renewal| renewal.get_mut(usize::from(slot.0)));
+        if let Some((_, granted)) = renewed.filter(|(round, _)| *round == Some(op.round)) {
+            *granted += 1;
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.pilot.terms().locks.as_slice().len() as u8).map(Slot)
     }
 
     fn finish(mut self) {
