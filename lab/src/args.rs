@@ -93,6 +93,8 @@ pub(crate) struct CheckArgs {
     pub(crate) format: Format,
     /// Where the trace is written.
     pub(crate) trace_out: Option<TraceFile>,
+    /// Whether it is replayed.
+    pub(crate) replay: bool,
 }
 
 /// The arguments of `lab matrix`.
@@ -342,6 +344,7 @@ impl CheckArgs {
             expect: raw.expect,
             format: raw.format,
             trace_out: raw.trace_out.map(|path| TraceFile::new("--trace-out", path, None)).transpose()?,
+            replay: raw.replay,
         })
     }
 }

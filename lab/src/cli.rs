@@ -97,8 +97,8 @@ For example:
   lab stress fenced --redis 127.0.0.1:6379 --plot run.svg
 
 Every worker is a thread with connections of its own and runs the program of the checker: take the lock, read the account,
-write it back. A pause stops the whole thread. The checker is asked first, about the scenario with the faults that are
-injected beside its own.
+write it back. A pause stops the whole thread. The checker is asked first, about the scenario with the work and the
+faults that it is run with.
 
 Exit codes, of several the first that applies:
    2  wrong usage
@@ -108,6 +108,38 @@ Exit codes, of several the first that applies:
   20  nothing was seen, and the checker could not decide everything
   21  vacuous: nothing was seen, but no fault fell into a held lease, or no update was made
    0  nothing was seen";
+
+const AFTER_REPLAY: &str = "\
+For example:
+  lab check release-del --trace-out trace.json   write a counterexample
+  lab replay trace.json                          make it happen
+  lab replay trace.json --watch                  and see each step
+  lab replay trace.json --with release=compare-and-delete
+                                                 the same schedule, another lock: where do they part?
+  lab check release-del --replay                 in one go
+
+Real redis-server processes, the real cores, and the choices of the trace. Clocks are moved by hand, so no time is waited for.
+After each step what can be seen is compared with the model: what was sent and answered, what stands on the servers and for
+how long, what the account holds, what the clients believe.
+
+Exit codes:
+   0  reproduced; with --with: the schedule does no harm
+  12  with --with: the harm is done all the same
+  40  diverged: the model and the real run part, or the trace is not as the model tells it
+  41  all steps were taken, and nothing came of it
+  42  real servers cannot be made to do it
+   1  a file is bad, or a server fails
+   2  wrong usage";
+
+const AFTER_CONFORM: &str = "\
+For example:
+  lab conform redlock#1 --walks 1000 --seed 7
+  lab conform my-lock.toml --faults pause=1,restart=1
+
+Each walk takes steps that the model allows, drawn at random, in the model and on real servers, and compares after each step
+what can be seen. The same seed draws the same walks.
+
+Exit codes: 0 if they never part, 40 if they do, 1 and 2 as for `lab replay`.";
 
 const AFTER_TRACE: &str = "\
 For example:
@@ -185,6 +217,10 @@ pub(crate) enum Command {
     Diff(Box<Diff>),
     /// Put real locks on real servers under stress, beside what the checker says of them
     Stress(Box<Stress>),
+    /// Make a counterexample happen on real servers, step for step
+    Replay(Box<Replay>),
+    /// Hold the model against real servers, on random walks
+    Conform(Box<Conform>),
     /// Show a trace that `lab check` wrote, or turn it into another form
     Trace(ShowTrace),
     /// Print a completion script for a shell
@@ -195,7 +231,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "trace", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "replay", "conform", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -262,6 +298,9 @@ pub(crate) struct Check {
     /// a mermaid diagram (.mmd, .mermaid)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) trace_out: Option<PathBuf>,
+    /// Make the trace that is shown happen on real servers, as `lab replay` does
+    #[arg(long, conflicts_with = "format", help_heading = "Output")]
+    pub(crate) replay: bool,
 }
 
 /// The flags of every search.
@@ -312,9 +351,9 @@ pub(crate) struct Stress {
     /// How long a tick of the scenario is, in whole milliseconds [default: so that a TTL is about 100ms]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
     pub(crate) tick: Option<Duration>,
-    /// How long an update takes beside its requests [default: no time]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What to run")]
-    pub(crate) work: Option<Duration>,
+    /// So many ticks of work in each update, beside its requests
+    #[arg(long, value_name = "TICKS", default_value_t = 0, help_heading = "What to run")]
+    pub(crate) work: u32,
 
     /// After which share of its steps a worker stops for a while
     #[arg(long, value_name = "RATE", default_value = "0.002", value_parser = rate, help_heading = "Faults")]
@@ -337,6 +376,57 @@ pub(crate) struct Stress {
     /// Draw the run into this SVG file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) plot: Option<PathBuf>,
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// The flags of `lab replay`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_REPLAY)]
+pub(crate) struct Replay {
+    /// A trace, or a report with traces, as `lab check` writes them; - reads from stdin
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: String,
+    /// Of a report, the trace of this property
+    #[arg(long, value_name = "PROPERTY", value_parser = property(), hide_possible_values = true)]
+    pub(crate) property: Option<Property>,
+    /// Turn a knob: the same schedule against another lock; may be given several times
+    #[arg(long, value_name = "KNOB=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// Do it so often; every run has to come out alike
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+    /// Print the steps as they happen
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) format: Format,
+}
+
+/// The flags of `lab conform`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_CONFORM)]
+pub(crate) struct Conform {
+    /// A scenario: a name from `lab list`, a row of a sheet behind a #, or a file
+    #[arg(value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: String,
+    /// Turn a knob; `lab show` explains all of them
+    #[arg(long, value_name = "KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Allow these faults instead of those of the scenario, such as pause=1,restart=1, or none
+    #[arg(long, value_name = "FAULTS")]
+    pub(crate) faults: Vec<String>,
+    /// Take so many walks
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) walks: u32,
+    /// Of so many steps each, at most
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) steps: u32,
+    /// Draw the walks from this number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// The form of the output
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub(crate) format: Format,

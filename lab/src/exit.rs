@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     Unexpected,
     /// Under `--expect`: an expected violation is absent.
     Absent,
+    /// Of `lab replay` and `lab conform`: the model and the real run part.
+    Diverged,
     /// A safety property is violated.
     Violated,
     /// `no-orphan` or `deadlock-free` is violated.
@@ -24,6 +26,10 @@ pub(crate) enum Exit {
     Inconclusive,
     /// Of `lab diff`: a verdict differs.
     Different,
+    /// Of `lab replay`: all steps were taken, and nothing came of it.
+    NotReproduced,
+    /// Of `lab replay`: real servers cannot be made to do it.
+    NotReplayable,
     /// A witness was never reached.
     Vacuous,
     /// Everything asked for holds.
@@ -60,6 +66,9 @@ impl Exit {
             Self::Input => 1,
             Self::Unexpected => 31,
             Self::Absent => 30,
+            Self::Diverged => 40,
+            Self::NotReproduced => 41,
+            Self::NotReplayable => 42,
             Self::Violated => 12,
             Self::Deadlock => 11,
             Self::Inconclusive => 20,
@@ -77,6 +86,9 @@ impl Exit {
             Self::Input => "error",
             Self::Unexpected => "unexpected",
             Self::Absent => "absent",
+            Self::Diverged => "diverged",
+            Self::NotReproduced => "not-reproduced",
+            Self::NotReplayable => "not-replayable",
             Self::Violated => "violated",
             Self::Deadlock => "deadlock",
             Self::Inconclusive => "inconclusive",
@@ -94,6 +106,9 @@ impl Exit {
             Self::Input => "input, output or a bad file",
             Self::Unexpected => "there is a violation that is not expected",
             Self::Absent => "an expected violation is absent",
+            Self::Diverged => "the model and the real run part",
+            Self::NotReproduced => "all steps were taken, and nothing came of it",
+            Self::NotReplayable => "real servers cannot be made to do it",
             Self::Violated => "a safety property is violated",
             Self::Deadlock => "the lock can stay taken, or a client stuck, for ever",
             Self::Inconclusive => "not everything that was asked for could be decided",
@@ -110,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_first_that_applies_counts() {
-        let order = [70, 2, 1, 31, 30, 12, 11, 20, 10, 21, 0];
+        let order = [70, 2, 1, 31, 30, 40, 12, 11, 20, 10, 41, 42, 21, 0];
         let all = [
             Exit::Holds,
             Exit::Vacuous,
@@ -118,6 +133,9 @@ mod tests {
             Exit::Inconclusive,
             Exit::Deadlock,
             Exit::Violated,
+            Exit::NotReplayable,
+            Exit::NotReproduced,
+            Exit::Diverged,
             Exit::Absent,
             Exit::Unexpected,
             Exit::Input,

@@ -29,6 +29,10 @@
 //! `lab repair` ends with 0 if everything that is violated can be repaired, with 12 or 11 if something cannot, and with 20
 //! if that is not known; `lab diff` with 0 if all verdicts are the same, 10 if not, and 20 if that is not known.
 //!
+//! `lab stress` ends with 0 if nothing was seen that a safety property forbids, with 12 if something was, with 31 if it was
+//! something that the checker says cannot be, with 21 if no fault fell into a held lease, and with 20 if nothing was seen but
+//! the checker could not decide everything.
+//!
 //! The JSON that `--format json` prints is described in `lab/SCHEMA.md`.
 
 pub mod account;
@@ -49,6 +53,7 @@ pub mod nodes;
 mod output;
 mod quote;
 mod render;
+mod replay;
 pub mod servers;
 mod stress;
 mod target;

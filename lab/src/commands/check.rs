@@ -51,6 +51,13 @@ impl Plan {
         format!("lab check {called}{}{more} --faults {faults} --property {}", self.flags, property.name())
     }
 
+    /// Turns a knob, as `--set` does.
+    pub(crate) fn turn(&mut self, assignment: &str) -> Result<(), Failure> {
+        self.scenario.set(assignment).map_err(|errors| Failure::scenario(&errors, None))?;
+        self.flags.push_str(&format!(" --set {}", quoted(assignment)));
+        Ok(())
+    }
+
     /// The command that checks it with the faults that it has, wherever they came from.
     pub(crate) fn command_as_it_is(&self) -> String {
         format!("lab check {}{} --faults {}", quoted(&self.called), self.flags, faults_of(&self.scenario))
@@ -193,7 +200,25 @@ pub(crate) fn run(args: &CheckArgs, settled: &Settled, output: &mut Output) -> R
     if let Err(failure) = written {
         failure.report(settled);
     }
+    if args.replay {
+        return replayed(&findings, settled, output);
+    }
     Ok(findings.exit)
+}
+
+/// Replays the trace that is shown.
+fn replayed(findings: &Findings, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
+    let Some((_, _, trace)) = findings.shown() else {
+        if !settled.quiet {
+            tell("--replay: there is no trace to replay\n");
+        }
+        return Ok(findings.exit);
+    };
+    output.put("\n")?;
+    let replay = super::replay::replay(trace, &super::replay::Ask::default(), settled, output)?;
+    output.put(&render::replay::text(&replay, settled))?;
+    // That it can be made to happen is no news that would hide what was found.
+    Ok(if replay.exit() == Exit::Holds { findings.exit } else { replay.exit() })
 }
 
 /// Says in JSON as well that nothing came of it.

@@ -2,11 +2,13 @@
 
 mod attend;
 pub(crate) mod check;
+pub(crate) mod conform;
 pub(crate) mod diff;
 mod list;
 pub(crate) mod matrix;
 mod one;
 pub(crate) mod repair;
+pub(crate) mod replay;
 mod show;
 pub(crate) mod stress;
 mod trace;
@@ -54,6 +56,16 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
         Command::Stress(raw) => {
             let format = raw.format;
             let done = stress::run(*raw, settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Replay(raw) => {
+            let format = raw.format;
+            let done = replay::run(&raw, settled, output);
+            done.inspect_err(|failure| check::explain(failure, format, output))
+        }
+        Command::Conform(raw) => {
+            let format = raw.format;
+            let done = conform::run(&raw, settled, output);
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
         Command::Trace(raw) => trace::run(raw, settled, output),

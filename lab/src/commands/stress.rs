@@ -37,6 +37,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The longest tick: an hour of real time is more than anybody waits.
 const LONGEST_TICK: Duration = Duration::from_secs(3600);
 
+/// How long replicas may take to follow their server.
+const REPLICAS_WITHIN: Duration = Duration::from_secs(20);
+
 /// The most states of the check, unless somebody says another number.
 const MAX_STATES: u64 = 3_000_000;
 
@@ -98,6 +101,7 @@ impl Findings {
 pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
     let changes = Changes { set: raw.set.clone(), ..Changes::default() };
     let mut check = one(&raw.target, &changes, None)?;
+    as_it_is_run(&mut check, &raw)?;
     let plan = plan(&raw, &check.scenario)?;
     with_faults(&mut check.scenario, &plan.faults)?;
     interrupt::listen(true);
@@ -114,6 +118,19 @@ pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> R
     Ok(findings.exit())
 }
 
+/// Makes of the scenario what is run: the work is as long as somebody says, and no message is under way for long.
+fn as_it_is_run(check: &mut Check, raw: &cli::Stress) -> Result<(), Failure> {
+    let settings = &check.scenario.settings;
+    let (work, latency) = (settings.work, settings.latency);
+    if work != Ticks(raw.work) {
+        check.turn(&format!("work={}", raw.work))?;
+    }
+    if latency.least > Ticks(0) {
+        check.turn(&format!("latency=[0, {}]", latency.greatest.0))?;
+    }
+    Ok(())
+}
+
 fn plan(raw: &cli::Stress, scenario: &Scenario) -> Result<Plan, Failure> {
     let setup = scenario.resolve().map_err(|errors| Failure::scenario(&errors, None))?;
     let ttl = setup.policy.lease().unwrap_or(Ticks(1)).0.max(1);
@@ -126,7 +143,6 @@ fn plan(raw: &cli::Stress, scenario: &Scenario) -> Result<Plan, Failure> {
         workers: raw.workers.into(),
         duration: raw.duration,
         tick,
-        work: raw.work.unwrap_or_default(),
         faults: Faults {
             pause_rate: raw.pause_rate,
             longest_pause: PAUSE,
@@ -202,7 +218,26 @@ fn replicas(plan: &Plan, masters: &[Server]) -> Result<Vec<Server>, Failure> {
     let each = usize::from(plan.setup.replicas);
     let ports = masters.iter().flat_map(|master| std::iter::repeat_n(master.port(), each));
     let started = ports.map(|port| Server::start(&Options { replica_of: Some(port), ..Options::default() }));
-    started.collect::<Result<_, _>>().map_err(|error| Failure::input(error.to_string()))
+    let started = started.collect::<Result<_, _>>().map_err(|error| Failure::input(error.to_string()))?;
+    masters.iter().filter(|_| each > 0).try_for_each(|master| wait_for_replicas(master, each))?;
+    Ok(started)
+}
+
+/// Waits until all replicas of a server follow it.
+fn wait_for_replicas(master: &Server, count: usize) -> Result<(), Failure> {
+    let follow = redis::Client::open(master.url()).and_then(|client| {
+        let mut connection = client.get_connection()?;
+        redis::cmd("SET").arg("lab:stress:replicas").arg("").arg("PX").arg(1).exec(&mut connection)?;
+        redis::cmd("WAIT").arg(count).arg(REPLICAS_WITHIN.as_millis() as u64).query::<usize>(&mut connection)
+    });
+    match follow {
+        Ok(found) if found >= count => Ok(()),
+        Ok(found) => Err(Failure::input(format!(
+            "only {found} of {count} replicas follow the server on port {} after {REPLICAS_WITHIN:?}",
+            master.port()
+        ))),
+        Err(error) => Err(Failure::input(error.to_string())),
+    }
 }
 
 fn draw(findings: &Findings, path: &PathBuf, settled: &Settled) -> Result<(), Failure> {

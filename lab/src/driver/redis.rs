@@ -148,7 +148,8 @@ impl<W: Watch> Carrier for Redis<W> {
         let node = &self.nodes[usize::from(node.0)];
         let words = self.words[usize::from(resource.0)].clone();
         let (token, now) = (self.token(slot, number), self.watch.now());
-        let wire = match words.wire(verb, mint, Sender { token: &token, now }) {
+        // An expiry that is written must not come before its writer's own deadline, which is up to a millisecond later.
+        let wire = match words.wire(verb, mint, Sender { token: &token, now: now + 1 }) {
             Wire::Subscribe(channel) => {
                 let subscription = node.subscribe(channel, deadline);
                 return async move {

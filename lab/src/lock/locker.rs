@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use protocol::{LockList, MAX_NODES, MAX_SLOTS, Order, Resource, Waiting};
 use shared::{Queue, Ticket};
-use tokio::time::Instant;
 
+use super::metrics::Meter;
 use super::seat::{self, Asked};
 use super::terms::Terms;
 use super::{AcquireError, Guard, LockError};
@@ -182,7 +182,7 @@ impl Lock {
         self
     }
 
-    /// What sort of lock it is, for metrics. Not its key: there are too many of them.
+    /// What sort of lock it is, for [metrics](super::metrics). Not its key: there are too many of them.
     #[must_use]
     pub fn class(mut self, class: &'static str) -> Self {
         self.class = class;
@@ -216,19 +216,35 @@ impl Lock {
         self.ask(true).await
     }
 
+    /// Counts that a resource refused the fencing token of one of these locks: for whoever writes under the lock, since
+    /// the lock itself never hears of it. See [`metrics::FENCING_REJECTIONS`](super::metrics::FENCING_REJECTIONS).
+    pub fn count_rejection(&self, fence: Option<u64>) {
+        self.meter().rejection(fence);
+    }
+
     async fn ask(&self, once: bool) -> Result<Guard, AcquireError> {
-        let begin = Instant::now();
         let terms = self.driven(once).map_err(AcquireError::Lock)?;
+        let asking = self.meter().asks();
+        let result = self.ask_on(terms, once).await;
+        asking.ends(&result);
+        result
+    }
+
+    async fn ask_on(&self, terms: driver::Terms, once: bool) -> Result<Guard, AcquireError> {
+        let meter = self.meter();
         let ticket = Arc::new(Ticket::draw(&self.locker.queue(&self.keys)));
-        if once && !ticket.is_first() {
-            return Err(AcquireError::Taken);
+        if !ticket.is_first() {
+            meter.contention();
+            if once {
+                return Err(AcquireError::Taken);
+            }
         }
         // Dropped here, the ticket leaves the queue, and nobody has asked any server.
         poll_fn(|cx| ticket.poll_turn(cx)).await;
         let asked = |terms: driver::Terms| {
             let (nodes, words) = (Arc::clone(&self.locker.nodes), self.words(&terms));
             let redis = Redis::new(nodes, words, terms.policy.owner, Unwatched);
-            Asked { terms, redis, ticket: Arc::clone(&ticket), begin, class: self.class }
+            Asked { terms, redis, ticket: Arc::clone(&ticket), meter, span: meter.span(&self.keys) }
         };
         if self.terms.is_notified && !once {
             // Most locks are free: a subscription is for those that are not. It then stands before the next try.
@@ -239,6 +255,11 @@ impl Lock {
             }
         }
         seat::take(asked(terms)).await
+    }
+
+    fn meter(&self) -> Meter {
+        let backend = if self.locker.nodes.len() == 1 { "redis" } else { "redlock" };
+        Meter { backend, class: self.class }
     }
 
     /// The terms as a core takes them, for one try or for as many as it takes.

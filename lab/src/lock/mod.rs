@@ -26,6 +26,7 @@
 mod error;
 mod guard;
 mod locker;
+pub mod metrics;
 mod seat;
 mod terms;
 

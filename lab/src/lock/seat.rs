@@ -7,7 +7,9 @@ use protocol::{Command, Input, Locks, NodeId, Notice, OpId, Outcome, Place, Repl
 use shared::{Tenure, Ticket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
+use super::metrics::Meter;
 use super::{AcquireError, ExtendError, Guard, ReleaseError, Released};
 use crate::driver::{End, Pilot, Redis, Terms, Unwatched};
 
@@ -25,14 +27,15 @@ pub(super) struct Asked {
     pub(super) terms: Terms,
     pub(super) redis: Redis<Unwatched>,
     pub(super) ticket: Arc<Ticket>,
-    pub(super) begin: Instant,
-    pub(super) class: &'static str,
+    pub(super) meter: Meter,
+    pub(super) span: Span,
 }
 
 /// Asks for a lock. If the future is dropped, whatever has been asked for is given back in the background.
 pub(super) async fn take(asked: Asked) -> Result<Guard, AcquireError> {
     let (answer, heard) = oneshot::channel();
-    tokio::spawn(Seat::new(asked, answer).run());
+    let span = asked.span.clone();
+    tokio::spawn(Seat::new(asked, answer).run().instrument(span));
     heard.await.unwrap_or(Err(AcquireError::Ended))
 }
 
@@ -50,15 +53,28 @@ struct Seat {
     extending: Vec<oneshot::Sender<Result<(), ExtendError>>>,
     /// The renewal under way that was begun for them: of each slot, its round and how many servers have granted it. Whether
     /// the lock lasts longer than before does not tell: a clock may not have moved in between.
-    renewal: Option<Vec<(Option<u32>, usize)>>,
+    extension: Option<Vec<(Option<u32>, usize)>>,
     /// The acquisition of each slot, to tell one attempt from the next.
     attempt: Vec<Token>,
     heard: Heard,
     leaving: Leaving,
     /// Given up as soon as the lock is free again: the next may ask for it.
     ticket: Option<Arc<Ticket>>,
-    begin: Instant,
-    class: &'static str,
+    /// Since when the lock is held.
+    since: Option<Instant>,
+    /// The renewal under way, whoever wanted it.
+    renewal: Option<Renewal>,
+    meter: Meter,
+}
+
+/// A renewal under way.
+struct Renewal {
+    /// Until when the lock lasted when it began.
+    lasted: Option<Instant>,
+    /// How many servers have carried it out.
+    done: usize,
+    /// Whether one has refused it.
+    is_refused: bool,
 }
 
 /// What the servers answered to the last attempt.
@@ -75,6 +91,8 @@ struct Heard {
 #[derive(Default)]
 struct Leaving {
     has_begun: bool,
+    /// Whether it is of a lock that was held, and has not been counted.
+    was_held: bool,
     listener: Option<oneshot::Sender<Result<Released, ReleaseError>>>,
     freed: usize,
     gone: usize,
@@ -82,7 +100,7 @@ struct Leaving {
 
 impl Seat {
     fn new(asked: Asked, asking: oneshot::Sender<Result<Guard, AcquireError>>) -> Self {
-        let Asked { terms, redis, ticket, begin, class } = asked;
+        let Asked { terms, redis, ticket, meter, span: _ } = asked;
         let (sender, orders) = mpsc::unbounded_channel();
         Self {
             pilot: Pilot::new(Locks::default(), terms, redis),
@@ -92,13 +110,14 @@ impl Seat {
             sender: Some(sender),
             asking: Some(asking),
             extending: Vec::new(),
-            renewal: None,
+            extension: None,
             attempt: Vec::new(),
             heard: Heard::default(),
             leaving: Leaving::default(),
             ticket: Some(ticket),
-            begin,
-            class,
+            since: None,
+            renewal: None,
+            meter,
         }
     }
 
@@ -140,21 +159,23 @@ impl Seat {
         if self.extending.is_empty() || self.pilot.core().is_renewing() {
             return;
         }
-        if self.renewal.is_some() {
+        if self.extension.is_some() {
             return self.answer_extending();
         }
-        self.renewal = Some(Vec::new());
+        self.extension = Some(Vec::new());
         let notices = self.pilot.step(Input::Renew);
         let core = self.pilot.core();
         let nodes = || (0..self.pilot.terms().policy.nodes).map(NodeId);
         let round = |slot| nodes().find_map(|node| core.awaited(slot, node)).map(|op| op.round);
-        self.renewal = Some(self.slots().map(|slot| (round(slot), 0)).collect());
+        self.extension = Some(self.slots().map(|slot| (round(slot), 0)).collect());
         self.tell(notices);
     }
 
     fn leave(&mut self) {
         if !self.leaving.has_begun {
             self.leaving.has_begun = true;
+            self.leaving.was_held = self.tenure.until().is_some();
+            self.meter_hold();
             self.step(Input::Release);
         }
     }
@@ -175,6 +196,8 @@ impl Seat {
         let core = self.pilot.core();
         let attempt: Vec<Token> = self.slots().map(|slot| core.token(slot)).collect();
         if attempt != self.attempt {
+            let before = self.attempt.iter().copied().chain(std::iter::repeat(Token::default()));
+            self.meter.attempts(attempt.iter().zip(before).filter(|(now, before)| *now != before).count() as u64);
             self.attempt = attempt;
             self.heard = Heard::default();
         }
@@ -186,6 +209,8 @@ impl Seat {
             match notice {
                 Notice::Acquired { fence } => self.acquired(fence.map(|fence| fence.0.into())),
                 Notice::Lost => {
+                    self.meter_hold();
+                    self.meter.lost(self.tenure.fence());
                     self.tenure.finish(shared::End::Lost);
                     self.ticket = None;
                     self.answer_extending();
@@ -195,6 +220,7 @@ impl Seat {
             }
         }
         self.tell_attempts_apart();
+        self.meter_renewal();
         if let Some(until) = self.until() {
             self.tenure.prolong(self.millis(until));
         }
@@ -205,6 +231,8 @@ impl Seat {
     fn acquired(&mut self, fence: Option<u64>) {
         let Some(until) = self.until() else { return };
         self.tenure.grant(self.millis(until), fence);
+        self.since = Some(Instant::now());
+        self.meter.acquired(fence);
         let (Some(sender), Some(asking)) = (self.sender.take(), self.asking.take()) else { return };
         let margin = Duration::from_millis(self.pilot.terms().policy.margin.0.into());
         let guard = Guard::new(Arc::clone(&self.tenure), self.origin, margin, sender);
@@ -258,8 +286,8 @@ impl Seat {
 
     fn answer_extending(&mut self) {
         let quorum = usize::from(self.pilot.terms().policy.quorum);
-        let renewal = self.renewal.take().unwrap_or_default();
-        let is_granted = !renewal.is_empty() && renewal.iter().all(|(_, granted)| *granted >= quorum);
+        let extension = self.extension.take().unwrap_or_default();
+        let is_granted = !extension.is_empty() && extension.iter().all(|(_, granted)| *granted >= quorum);
         let result = match self.until() {
             None => Err(ExtendError::Lost),
             Some(_) if is_granted => Ok(()),
@@ -272,11 +300,27 @@ impl Seat {
 
     /// Notes what a server answered.
     fn note(&mut self, end: &End) {
-        let (Place::Lock(..), Command::Lock { verb, .. }) = (end.op.place, end.command) else { return };
+        let (Place::Lock(_, node), Command::Lock { verb, .. }) = (end.op.place, end.command) else { return };
+        if let Some(failure) = &end.failure {
+            self.meter.node_error(node.0, failure);
+        }
         match (verb, end.outcome) {
-            (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => self.heard.taken = true,
+            (Verb::SetNxPx, Outcome::Answered(Reply::Taken { own: false, .. })) => {
+                if !self.heard.taken {
+                    self.meter.contention();
+                }
+                self.heard.taken = true;
+            }
             (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
-            (Verb::CompareAndExtend, Outcome::Answered(Reply::Done)) => self.note_extension(end.op),
+            (Verb::CompareAndExtend, Outcome::Answered(reply)) => {
+                if reply == Reply::Done {
+                    self.note_extension(end.op);
+                }
+                if let Some(renewal) = &mut self.renewal {
+                    renewal.done += usize::from(reply == Reply::Done);
+                    renewal.is_refused |= reply == Reply::Nothing;
+                }
+            }
             (Verb::CompareAndDelete, outcome) if self.leaving.has_begun => self.leaving.note(outcome),
             _ => {}
         }
@@ -288,13 +332,41 @@ impl Seat {
         }
         if self.leaving.is_certain(self.quorum()) {
             self.ticket = None;
-            self.leaving.answer();
+            self.leaving.answer(self.meter);
+        }
+    }
+
+    /// Notes for how long the lock was held, if it was.
+    fn meter_hold(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.meter.held(since.elapsed());
+        }
+    }
+
+    /// Notes that a renewal has begun, or what came of it.
+    fn meter_renewal(&mut self) {
+        if self.pilot.core().is_renewing() {
+            if self.renewal.is_none() {
+                self.renewal = Some(Renewal { lasted: self.until(), done: 0, is_refused: false });
+            }
+            return;
+        }
+        let Some(renewal) = self.renewal.take() else { return };
+        let until = self.until();
+        // Within the millisecond of the grant there is nothing to gain.
+        let is_granted = until > renewal.lasted || (until.is_some() && renewal.done >= self.quorum());
+        if is_granted {
+            self.meter.renewal("renewed");
+        } else if renewal.is_refused {
+            self.meter.renewal("refused");
+        } else if !self.leaving.has_begun {
+            self.meter.renewal("unanswered");
         }
     }
 
     fn note_extension(&mut self, op: OpId) {
         let Place::Lock(slot, _) = op.place else { return };
-        let renewed = self.renewal.as_mut().and_then(|renewal| renewal.get_mut(usize::from(slot.0)));
+        let renewed = self.extension.as_mut().and_then(|extension| extension.get_mut(usize::from(slot.0)));
         if let Some((_, granted)) = renewed.filter(|(round, _)| *round == Some(op.round)) {
             *granted += 1;
         }
@@ -307,7 +379,7 @@ impl Seat {
     fn finish(mut self) {
         self.refuse();
         self.answer_extending();
-        self.leaving.answer();
+        self.leaving.answer(self.meter);
     }
 
     fn until(&self) -> Option<Instant> {
@@ -342,14 +414,19 @@ impl Leaving {
         self.has_begun && self.freed + self.gone >= quorum
     }
 
-    fn answer(&mut self) {
-        let Some(listener) = self.listener.take() else { return };
+    fn answer(&mut self, meter: Meter) {
         let result = match (self.freed, self.gone) {
             (0, 0) => Err(ReleaseError::Unanswered),
             (0, _) => Ok(Released::WasGone),
             (_, _) => Ok(Released::Freed),
         };
-        let _ = listener.send(result);
+        // What goes on behind the answer is not another release.
+        if std::mem::take(&mut self.was_held) {
+            meter.released(result.ok());
+        }
+        if let Some(listener) = self.listener.take() {
+            let _ = listener.send(result);
+        }
     }
 }
 

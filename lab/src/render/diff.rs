@@ -275,6 +275,9 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
         | Exit::Violated
         | Exit::Deadlock
         | Exit::Inconclusive
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable
         | Exit::Vacuous => format!("Exit code {}: {}.", exit.code(), exit.says()),
     };
     page.prose(if exit == Exit::Holds { Paint::Good } else { Paint::Plain }, 0, &text);

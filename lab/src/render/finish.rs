@@ -22,6 +22,14 @@ pub(super) fn trace(trace: &Trace, settled: &Settled) -> String {
     super::trace::written(trace, TraceForm::Text, settled, settled.colour)
 }
 
+/// The trace that a view shows, and the command that makes it happen.
+pub(super) fn put_trace(page: &mut Page<'_>, shown: &Trace) {
+    page.raw(&trace(shown, page.settled));
+    page.gap();
+    page.prose(Paint::Faint, 0, "Make it happen on real servers:");
+    page.command(&format!("{} --replay", shown.command));
+}
+
 /// Whether a search was cut short.
 pub(super) fn is_cut(report: &Report) -> bool {
     !report.is_complete()
@@ -136,6 +144,9 @@ pub(super) fn end(page: &mut Page<'_>, findings: &Findings, args: &CheckArgs, is
         | Exit::Absent
         | Exit::Inconclusive
         | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable
         | Exit::Vacuous => format!("{code}."),
     };
     let paint = if exit == Exit::Holds { Paint::Good } else { Paint::Plain };

@@ -108,7 +108,10 @@ fn sign(run: &Run, page: &Page<'_>) -> (Paint, &'static str) {
         | Exit::Absent
         | Exit::Violated
         | Exit::Deadlock
-        | Exit::Different => (Paint::Bad, page.signs.violated),
+        | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable => (Paint::Bad, page.signs.violated),
     }
 }
 

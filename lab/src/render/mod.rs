@@ -13,6 +13,7 @@ pub(crate) mod matrix_json;
 mod page;
 pub(crate) mod repair;
 pub(crate) mod repair_json;
+pub(crate) mod replay;
 pub(crate) mod sheet;
 pub(crate) mod show;
 mod signs;

@@ -329,6 +329,9 @@ fn end(page: &mut Page<'_>, findings: &Findings, args: &RepairArgs) {
         | Exit::Deadlock
         | Exit::Inconclusive
         | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable
         | Exit::Vacuous => format!("Exit code {}: {}.", exit.code(), exit.says()),
     };
     page.prose(if exit == Exit::Holds { Paint::Good } else { Paint::Plain }, 0, &text);

@@ -47,7 +47,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
         page.gap();
         page.rule("the shortest counterexample of the first violation");
         page.gap();
-        page.raw(&finish::trace(trace, settled));
+        finish::put_trace(&mut page, trace);
     }
     finish::others(&mut page, findings);
     finish::end(&mut page, findings, args, true);

@@ -29,7 +29,7 @@ pub(crate) fn text(findings: &Findings, args: &CheckArgs, settled: &Settled) -> 
         page.gap();
         page.rule("the shortest counterexample");
         page.gap();
-        page.raw(&finish::trace(trace, settled));
+        finish::put_trace(&mut page, trace);
     }
     if !args.limits.every_violation {
         finish::others(&mut page, findings);

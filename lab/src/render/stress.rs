@@ -40,7 +40,8 @@ fn head(page: &mut Page<'_>, findings: &Findings) {
     let workers = counted(plan.workers, "worker");
     let servers = counted(plan.setup.policy.nodes.into(), "lock server");
     let ttl = plan.ttl().map_or("no TTL".to_owned(), |ttl| format!("TTL {}", time(ttl)));
-    let work = if plan.work.is_zero() { String::new() } else { format!(", work {}", time(plan.work)) };
+    let work = plan.ticks(plan.setup.policy.program.work);
+    let work = if work.is_zero() { String::new() } else { format!(", work {}", time(work)) };
     page.prose(
         Paint::Plain,
         0,
@@ -172,7 +173,10 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
     page.gap();
     let exit = findings.exit();
     let text = match exit {
-        Exit::Unexpected => "Something was seen that the checker says cannot be: one of the two is wrong.",
+        Exit::Unexpected => {
+            "Something was seen that the checker says cannot be: one of the two is wrong, or the run had what the \
+             scenario has not: more clients, more updates (--set updates=2), longer pauses."
+        }
         Exit::Violated => "A safety property was seen violated, on real servers.",
         Exit::Inconclusive => {
             "Nothing was seen, but the checker could not decide everything. --max-states gives it more room."
@@ -183,13 +187,29 @@ fn end(page: &mut Page<'_>, findings: &Findings) {
              --pause-rate."
         }
         Exit::Holds => "Nothing was seen that the checker forbids, and faults fell into held leases.",
-        Exit::Bug | Exit::Usage | Exit::Input | Exit::Absent | Exit::Deadlock | Exit::Different => exit.says(),
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Absent
+        | Exit::Deadlock
+        | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable => exit.says(),
     };
     let colour = match exit {
         Exit::Holds => Paint::Good,
         Exit::Inconclusive | Exit::Vacuous => Paint::Doubt,
         Exit::Violated | Exit::Unexpected => Paint::Bad,
-        Exit::Bug | Exit::Usage | Exit::Input | Exit::Absent | Exit::Deadlock | Exit::Different => Paint::Plain,
+        Exit::Bug
+        | Exit::Usage
+        | Exit::Input
+        | Exit::Absent
+        | Exit::Deadlock
+        | Exit::Different
+        | Exit::Diverged
+        | Exit::NotReproduced
+        | Exit::NotReplayable => Paint::Plain,
     };
     page.prose(colour, 0, text);
     if SEEN.into_iter().any(|p| findings.said(p).is_some_and(|said| said.verdict == Verdict::Violated)) {

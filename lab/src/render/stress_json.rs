@@ -111,7 +111,7 @@ pub(crate) fn text(findings: &Findings) -> String {
         seconds: outcome.elapsed.as_secs_f64(),
         tick_ms: plan.tick,
         ttl_ms: plan.ttl().map(|ttl| ttl.as_millis() as u64),
-        work_ms: plan.work.as_millis() as u64,
+        work_ms: plan.ticks(plan.setup.policy.program.work).as_millis() as u64,
         updates: sums.updates,
         given_up: sums.given_up,
         longest_gap_ms: sums.longest_gap.as_millis() as u64,

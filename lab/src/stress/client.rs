@@ -1,6 +1,6 @@
 //! One life of a worker: its locks, and its accounts.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -9,7 +9,7 @@ use protocol::{Command, OpId};
 use tokio::time::Instant;
 
 use super::ledger::{Ledger, Sight};
-use super::marks::Marks;
+use super::marks::{Grants, Marks};
 use crate::account::{Account, Answer, Holdings, Write};
 use crate::driver::{Carrier, End, Redis};
 use crate::nodes::{Failure, Node};
@@ -46,8 +46,8 @@ pub(super) struct Bank {
     pub(super) sent: u64,
     /// What the account held when it was last looked at.
     pub(super) seen: Arc<Mutex<Holdings>>,
-    /// The number of the grant under which it writes.
-    pub(super) grant: Arc<AtomicU64>,
+    /// The numbers of the grants under which it writes.
+    pub(super) grants: Grants,
     pub(super) ledger: Arc<Ledger>,
 }
 
@@ -71,7 +71,7 @@ impl Carrier for Bank {
         };
         let answer = self.node.send(Wire::Script(call), deadline);
         let (seen, ledger, worker) = (Arc::clone(&self.seen), Arc::clone(&self.ledger), self.worker);
-        let grant = self.grant.load(Ordering::Relaxed);
+        let grant = self.grants[usize::from(number)].load(Ordering::Relaxed);
         async move {
             let answer = answer
                 .await

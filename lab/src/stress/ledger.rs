@@ -155,12 +155,21 @@ struct Holder {
     until: Option<Instant>,
 }
 
+/// A write that was accepted. They are in order of the versions that they made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Accepted {
+    version: u32,
+    grant: u64,
+    worker: usize,
+    at: Duration,
+}
+
 #[derive(Debug)]
 struct Pages {
     sums: Sums,
     holders: Vec<Holder>,
-    /// The versions of each account that were accepted: with which grant, and whose.
-    accepted: BTreeMap<u8, Vec<(u32, u64, usize)>>,
+    /// The writes to each account.
+    accepted: BTreeMap<u8, Vec<Accepted>>,
     last_update: Instant,
 }
 
@@ -214,7 +223,7 @@ impl Ledger {
             |rival: &Holder| Sight::Overlap { other: rival.worker, left: rival.until.map(|until| until - now) };
         let rivals: Vec<Sight> = rivals.map(overlap).collect();
         pages.holders.push(Holder { worker, lock, since: now, until });
-        rivals.into_iter().for_each(|sight| pages.sight(self.begin, worker, sight));
+        rivals.into_iter().for_each(|sight| pages.sight(self.begin.elapsed(), worker, sight));
     }
 
     /// A worker no longer believes that it holds a lock.
@@ -229,12 +238,13 @@ impl Ledger {
 
     /// Something was seen.
     pub(super) fn sight(&self, worker: usize, sight: Sight) {
-        self.pages().sight(self.begin, worker, sight);
+        self.pages().sight(self.begin.elapsed(), worker, sight);
     }
 
     /// A write was accepted that made a version of an account.
     pub(super) fn accepted(&self, worker: usize, account: u8, version: u32, grant: u64) {
-        self.pages().accepted.entry(account).or_default().push((version, grant, worker));
+        let at = self.begin.elapsed();
+        self.pages().accepted.entry(account).or_default().push(Accepted { version, grant, worker, at });
     }
 
     /// A lock was asked for.
@@ -306,9 +316,9 @@ impl Ledger {
         for (_, mut accepted) in std::mem::take(&mut pages.accepted) {
             accepted.sort_unstable();
             let mut latest = 0;
-            for (_, grant, worker) in accepted {
+            for Accepted { grant, worker, at, .. } in accepted {
                 if grant != 0 && grant < latest {
-                    pages.sight(self.begin, worker, Sight::StaleWrite { grants: (grant, latest) });
+                    pages.sight(at, worker, Sight::StaleWrite { grants: (grant, latest) });
                 }
                 latest = latest.max(grant);
             }
@@ -332,8 +342,7 @@ impl Pages {
         }
     }
 
-    fn sight(&mut self, begin: Instant, worker: usize, sight: Sight) {
-        let at = begin.elapsed();
+    fn sight(&mut self, at: Duration, worker: usize, sight: Sight) {
         let sights = self.sums.sights.entry(sight.property()).or_default();
         sights.count += 1;
         sights.first.get_or_insert_with(|| (at, sight.says(worker)));

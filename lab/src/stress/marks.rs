@@ -16,8 +16,10 @@ use crate::words::{Call, Wire, Words};
 
 /// The script around another one: `act` is that.
 ///
-/// The last three arguments say when an entry is a new one of the sender, whether that is a grant, and who the sender is. It
-/// answers with whose the entry was before (nothing if there was none), the number of the sender's grant, and the answer.
+/// The last three arguments say when an entry is a new one of the sender, whether that is a grant (`over`: not if the one
+/// before it says that it is not over yet, by the clock of the server), and who the sender is. It
+/// answers with whose the entry was before (nothing if there was none), the number of the sender's grant, whether there is an
+/// entry now, and the answer.
 const AROUND: (&str, &str) = (
     r"
 local kind, counts, me = ARGV[#ARGV - 2], ARGV[#ARGV - 1], ARGV[#ARGV]
@@ -32,10 +34,14 @@ local reply = act({unpack(KEYS, 1, #KEYS - 1)}, {unpack(ARGV, 1, #ARGV - 3)})
 local is_new = kind == 'always' or (kind == 'present' and before) or (kind == 'absent' and not before)
 if is_new and redis.call('EXISTS', entry) == 1 then
   redis.call('HSET', mark, 'by', me)
-  if counts == '1' then redis.call('HSET', mark, 'grant', redis.call('HINCRBY', mark, 'grants', 1)) end
+  local time = redis.call('TIME')
+  local ends = before and tonumber(string.match(before, '^(%d+):')) or 0
+  local is_alive = counts == 'over' and ends > time[1] * 1000 + time[2] / 1000
+  if is_alive then redis.call('HSET', mark, 'grant', 0)
+  elseif counts ~= '' then redis.call('HSET', mark, 'grant', redis.call('HINCRBY', mark, 'grants', 1)) end
 end
 local grant = redis.call('HGET', mark, 'by') == me and redis.call('HGET', mark, 'grant') or '0'
-return {owner, grant, reply}
+return {owner, grant, redis.call('EXISTS', entry), reply}
 ",
 );
 
@@ -60,9 +66,12 @@ pub(super) struct Marks {
     pub(super) words: Arc<[Words]>,
     pub(super) wall: Wall,
     pub(super) ledger: Arc<Ledger>,
-    /// The number of the last grant.
-    pub(super) grant: Arc<AtomicU64>,
+    /// Where the numbers of grants are kept, if these marks say what they are.
+    pub(super) grants: Option<Grants>,
 }
+
+/// The number of the last grant of each lock.
+pub(super) type Grants = Arc<[AtomicU64]>;
 
 impl Marks {
     fn name(&self, request: Request) -> String {
@@ -87,19 +96,24 @@ impl Watch for Marks {
         };
         let me = self.name(request);
         let mark = [words.names.fence.as_slice(), b":mark"].concat();
-        let counts = if grants(verb) { "1" } else { "" };
+        let counts = match verb {
+            Verb::GetSet => "over",
+            verb if grants(verb) => "always",
+            _ => "",
+        };
         let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(writes(verb).word()).arg(counts).arg(&me);
-        let (ledger, worker, grant) = (Arc::clone(&self.ledger), self.worker, Arc::clone(&self.grant));
+        let (ledger, worker, grants_kept) = (Arc::clone(&self.ledger), self.worker, self.grants.clone());
         // Whoever holds a lock already may extend it and take it again under another number.
         let nests = self.policy.reentrance != Reentrance::Nothing && !frees(verb);
         let life = format!("{:032x}/", self.life);
         let look = move |answer: Value| {
-            let Some((owner, number, reply)) = parted(&answer) else { return answer };
-            if grants(verb) && number > 0 {
-                grant.store(number, Ordering::Relaxed);
+            let Some(Parted { owner, grant, is_gone, reply }) = parted(&answer) else { return answer };
+            if let Some(kept) = grants_kept.filter(|_| grants(verb) && grant > 0) {
+                kept[usize::from(resource.0)].store(grant, Ordering::Relaxed);
             }
             let is_own = owner == me || nests && owner.starts_with(&life);
-            let took_effect = !matches!(reply, Value::Nil | Value::Int(0));
+            // Of a lock that is held several times, only the last release frees it.
+            let took_effect = if frees(verb) { is_gone } else { !matches!(reply, Value::Nil | Value::Int(0)) };
             if is_about_own(verb) && took_effect && !owner.is_empty() && !is_own {
                 ledger.sight(worker, Sight::WrongRelease { frees: frees(verb) });
             }
@@ -113,13 +127,27 @@ impl Watch for Marks {
     }
 }
 
-/// Whose the entry was, the number of the sender's grant, and the answer itself.
-fn parted(answer: &Value) -> Option<(String, u64, Value)> {
+/// What the script answers.
+struct Parted {
+    /// Whose the entry was.
+    owner: String,
+    /// The number of the sender's grant.
+    grant: u64,
+    /// Whether there is no entry now.
+    is_gone: bool,
+    /// The answer itself.
+    reply: Value,
+}
+
+fn parted(answer: &Value) -> Option<Parted> {
     let Value::Array(parts) = answer else { return None };
-    let [owner, grant, reply] = parts.as_slice() else { return None };
-    let owner = redis::from_redis_value_ref(owner).ok()?;
-    let grant = redis::from_redis_value_ref(grant).ok()?;
-    Some((owner, grant, reply.clone()))
+    let [owner, grant, stands, reply] = parts.as_slice() else { return None };
+    Some(Parted {
+        owner: redis::from_redis_value_ref(owner).ok()?,
+        grant: redis::from_redis_value_ref(grant).ok()?,
+        is_gone: *stands == Value::Int(0),
+        reply: reply.clone(),
+    })
 }
 
 impl Writes {

@@ -55,8 +55,6 @@ pub(crate) struct Plan {
     pub(crate) duration: Duration,
     /// The milliseconds of a tick.
     pub(crate) tick: u32,
-    /// How long an update takes beside its requests.
-    pub(crate) work: Duration,
     /// What is injected.
     pub(crate) faults: Faults,
 }
@@ -101,10 +99,19 @@ struct Site {
     words: Arc<[Words]>,
     accounts: Arc<[Account]>,
     begin: SystemTime,
-    /// Whether the marks of the one server count the grants. Of several servers nobody sees all; then the order counts in
-    /// which the workers hear of their grants.
-    counts_grants: bool,
+    order: Order,
     grants: AtomicU64,
+}
+
+/// What says which of two grants is the earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The marks of the one server.
+    Marks,
+    /// The order in which the workers hear of their grants: of several servers nobody sees all.
+    Hearing,
+    /// Nothing: without a lock there are no grants.
+    Nothing,
 }
 
 /// The most time that workers have to give everything back.
@@ -113,8 +120,7 @@ const LONGEST_GRACE: Duration = Duration::from_secs(5);
 impl Site {
     fn new(plan: &Plan, addresses: Addresses) -> Self {
         let Setup { policy, resources, compare, .. } = &plan.setup;
-        let work = Ticks(u32::try_from(plan.work.as_millis()).unwrap_or(u32::MAX));
-        let policy = scale::scaled(policy, plan.tick, work);
+        let policy = scale::scaled(policy, plan.tick);
         // So that runs at the same time on the same servers do not meet.
         let run = format!("lab:stress:{:08x}", rand::random::<u32>());
         let key = |lock: u8| format!("{run}:{lock}").into_bytes();
@@ -128,7 +134,11 @@ impl Site {
             words: (0..*resources).map(|lock| Words::new(&policy, &key(lock), 1, 0)).collect(),
             accounts: accounts.collect(),
             begin: SystemTime::now(),
-            counts_grants: policy.nodes == 1 && policy.acquire != Acquire::Unlocked,
+            order: match policy.nodes {
+                _ if policy.acquire == Acquire::Unlocked => Order::Nothing,
+                1 => Order::Marks,
+                _ => Order::Hearing,
+            },
             grants: AtomicU64::new(0),
             addresses,
         }

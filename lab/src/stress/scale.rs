@@ -6,8 +6,8 @@ use protocol::{Policy, Program, Retry, Ticks};
 /// lock that nobody tries for is not put under stress.
 const EAGERNESS: u32 = 16;
 
-/// The policy with a tick of so many milliseconds, and so many milliseconds of work under the lock.
-pub(super) fn scaled(policy: &Policy, tick: u32, work: Ticks) -> Policy {
+/// The policy with a tick of so many milliseconds.
+pub(super) fn scaled(policy: &Policy, tick: u32) -> Policy {
     let long = |ticks: Ticks| Ticks(ticks.0.saturating_mul(tick));
     let short = |ticks: Ticks| Ticks((long(ticks).0 / EAGERNESS).max(1));
     Policy {
@@ -23,7 +23,7 @@ pub(super) fn scaled(policy: &Policy, tick: u32, work: Ticks) -> Policy {
             Retry::Jitter(least, most) => Retry::Jitter(short(least), short(most)),
             Retry::Exponential(first, most) => Retry::Exponential(short(first), short(most)),
         },
-        program: Program { work, ..policy.program },
+        program: Program { work: long(policy.program.work), ..policy.program },
         ..*policy
     }
 }
@@ -31,7 +31,7 @@ pub(super) fn scaled(policy: &Policy, tick: u32, work: Ticks) -> Policy {
 #[cfg(test)]
 mod tests {
     use check::catalogue;
-    use protocol::{Policy, Ticks};
+    use protocol::Policy;
 
     use super::scaled;
 
@@ -39,12 +39,12 @@ mod tests {
     fn only_times_change_and_all_of_them_do() {
         for id in catalogue::ids() {
             let policy = catalogue::find(id).unwrap().unwrap().expand()[0].resolve().unwrap().policy;
-            let same = scaled(&policy, 1, policy.program.work);
+            let same = scaled(&policy, 1);
             assert_eq!(Policy { retry: policy.retry, ..same }, policy, "{id}");
-            let twice = scaled(&policy, 2, Ticks(7));
+            let twice = scaled(&policy, 2);
             assert_eq!(twice.ttl.map(|ttl| ttl.0), policy.ttl.map(|ttl| ttl.0 * 2), "{id}");
             assert_eq!((twice.timeout.0, twice.margin.0), (policy.timeout.0 * 2, policy.margin.0 * 2), "{id}");
-            assert_eq!(twice.program.work, Ticks(7), "{id}");
+            assert_eq!(twice.program.work.0, policy.program.work.0 * 2, "{id}");
         }
     }
 }

@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::client::{Bank, Client};
 use super::ledger::{Injected, Ledger};
-use super::marks::Marks;
-use super::{Faults, Site};
+use super::marks::{Grants, Marks};
+use super::{Faults, Order, Site};
 use crate::driver::{Belief, End, Pilot, Redis, Terms, Wall};
 
 /// What a worker needs to know.
@@ -67,7 +67,7 @@ struct Life<'a> {
     /// When it asked for them.
     asked: Option<Instant>,
     updates_left: u8,
-    grant: Arc<AtomicU64>,
+    grants: Grants,
     is_leaving: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Life<'a> {
         let Place { number: worker, site, locks, ahead, ledger, .. } = place;
         let wall = Wall { since: site.begin, unit: Duration::from_millis(1), ahead: *ahead };
         let terms = Terms { policy: site.policy, locks: *locks, wall };
-        let grant = Arc::new(AtomicU64::new(0));
+        let grants: Grants = site.words.iter().map(|_| AtomicU64::new(0)).collect();
         let life = rand::random();
         let marks = Marks {
             worker: *worker,
@@ -85,7 +85,7 @@ impl<'a> Life<'a> {
             words: Arc::clone(&site.words),
             wall,
             ledger: Arc::clone(ledger),
-            grant: Arc::clone(&grant),
+            grants: (site.order == Order::Marks).then(|| Arc::clone(&grants)),
         };
         let bank = Bank {
             node: site.bank()?,
@@ -94,14 +94,14 @@ impl<'a> Life<'a> {
             life,
             sent: 0,
             seen: Arc::default(),
-            grant: Arc::clone(&grant),
+            grants: Arc::clone(&grants),
             ledger: Arc::clone(ledger),
         };
         let redis = Redis::new(site.nodes()?, Arc::clone(&site.words), site.policy.owner, marks);
         let core = Worker::new(&terms.config());
         let updates_left = core.updates_left();
         let pilot = Pilot::new(core, terms, Client { locks: redis, bank });
-        Ok(Self { place, pilot, asked: None, updates_left, grant, is_leaving: false })
+        Ok(Self { place, pilot, asked: None, updates_left, grants, is_leaving: false })
     }
 
     async fn run(mut self) -> Result<Fate, String> {
@@ -133,6 +133,8 @@ impl<'a> Life<'a> {
             self.pilot.core_mut().go_on(&terms.config());
             self.updates_left = self.pilot.core().updates_left();
         }
+        // Who takes a lock for granted without having heard so has no number.
+        self.grants.iter().for_each(|grant| grant.store(0, Ordering::Relaxed));
         self.asked = Some(Instant::now());
         let notices = self.pilot.step(Input::Acquire);
         self.tell(&notices);
@@ -147,8 +149,9 @@ impl<'a> Life<'a> {
                     if let Some(asked) = self.asked.take() {
                         ledger.acquired(asked.elapsed());
                     }
-                    if !self.place.site.counts_grants {
-                        self.grant.store(self.place.site.next_grant(), Ordering::Relaxed);
+                    if self.place.site.order == Order::Hearing {
+                        let number = self.place.site.next_grant();
+                        self.grants.iter().for_each(|grant| grant.store(number, Ordering::Relaxed));
                     }
                 }
                 Notice::Lost => ledger.lost(),
@@ -185,22 +188,23 @@ impl<'a> Life<'a> {
 
     /// What is injected now, if anything is. A pause stops this thread and all that it drives, as a process that the
     /// system, a garbage collector or a debugger stops.
+    ///
+    /// It begins when all that the last step wants sent is on its way: a request that leaves late is another fault (a delay),
+    /// of which the checker is not asked.
     async fn suffer(&self) -> Option<Injected> {
         let Place { number, faults, ledger, .. } = self.place;
-        if rand::random_bool(faults.kill_rate) {
-            ledger.inject(Injected::Kill, Some(*number));
-            return Some(Injected::Kill);
-        }
-        if !rand::random_bool(faults.pause_rate) {
+        let dies = rand::random_bool(faults.kill_rate);
+        if !dies && !rand::random_bool(faults.pause_rate) {
             return None;
         }
-        if rand::random() {
-            // What the step wants sent is sent, and the answer waits for this thread; or else nothing has left yet.
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        // The tasks that send are ready and run before this one does again. Answers wait from then on.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let fault = if dies { Injected::Kill } else { Injected::Pause };
+        ledger.inject(fault, Some(*number));
+        if fault == Injected::Pause {
+            std::thread::sleep(faults.longest_pause.mul_f64(rand::random()));
         }
-        ledger.inject(Injected::Pause, Some(*number));
-        std::thread::sleep(faults.longest_pause.mul_f64(rand::random()));
-        Some(Injected::Pause)
+        Some(fault)
     }
 
     fn is_over(&self) -> bool {

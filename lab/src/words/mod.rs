@@ -59,6 +59,12 @@ pub enum Wire {
     Subscribe(Vec<u8>),
 }
 
+impl From<Call> for Wire {
+    fn from(call: Call) -> Self {
+        Self::Script(call)
+    }
+}
+
 /// An answer that no server gives to such a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unexpected {

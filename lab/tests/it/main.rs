@@ -14,6 +14,7 @@ mod readme;
 mod real;
 mod repair;
 mod run;
+mod stress;
 mod text;
 mod trace;
 mod weakest;

@@ -23,5 +23,6 @@ pub mod weakest;
 
 pub use choice::{Choice, NoChoice};
 pub use model::{LockModel, Scratch};
+pub use narrate::retell;
 pub use report::{Ending, Engine, Interchangeable, Limits, PropertyReport, Report, States, WitnessReport};
 pub use verdict::{asked, check};

@@ -4,6 +4,7 @@ mod cancelled;
 mod errors;
 mod faults;
 mod many;
+mod metrics;
 mod proxy;
 mod redlock;
 mod single;

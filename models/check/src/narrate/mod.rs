@@ -18,7 +18,7 @@ use crate::catalogue;
 use crate::choice::Choice;
 use crate::explore::{Path, fingerprint};
 use crate::model::LockModel;
-use crate::scenario::{Named, Property, Scenario};
+use crate::scenario::{Named, Property, Scenario, ScenarioErrors};
 
 use changes::changes;
 use dates::dated_event;
@@ -62,6 +62,18 @@ pub(crate) fn follow(
     }
     let trace = blank(scenario, &telling, property, &actions[..steps.len()]);
     (Trace { steps, ..trace }, ends)
+}
+
+/// The steps of some actions as a trace tells them, as far as they are possible: what a trace must say that has these
+/// choices. Which of them matter is left open.
+///
+/// # Errors
+/// If the scenario is none that can be explored.
+pub fn retell(scenario: &Scenario, actions: &[Action]) -> Result<Vec<Step>, ScenarioErrors> {
+    let model = LockModel::new(scenario.resolve()?);
+    // The property plays no part in what the steps are.
+    let (trace, _) = follow(scenario, &model, Property::MutualExclusion, actions);
+    Ok(trace.steps)
 }
 
 /// A trace without steps.
