@@ -6,7 +6,7 @@ use crate::run::lab;
 fn help_names_every_command_and_the_exit_codes() {
     let help = lab(&["--help"]).ok(0);
     for command in
-        ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "trace", "completions", "man"]
+        ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "replay", "conform", "trace", "completions", "man"]
     {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
