@@ -121,7 +121,8 @@ fn random_walks_of_the_catalogue_conform() {
 #[test]
 fn counterexamples_happen() {
     let mut stages = Stages::default();
-    let some = ["pause-naive", "release-del", "redlock-restart", "clock-jump", "lost-reply", "notified-lost", "failover"];
+    let some =
+        ["pause-naive", "release-del", "redlock-restart", "clock-jump", "lost-reply", "notified-lost", "failover"];
     let mut seen = 0;
     for id in some {
         let Some(scenario) = catalogue::find(id).unwrap() else { continue };
