@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protocol::{Command, Input, Locks, Notice, Outcome, Place, Reply, Slot, Standing, Token, Verb};
+use protocol::{Command, Input, Locks, NodeId, Notice, OpId, Outcome, Place, Reply, Slot, Standing, Token, Verb};
 use shared::{Tenure, Ticket};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -51,8 +51,9 @@ struct Seat {
     asking: Option<oneshot::Sender<Result<Guard, AcquireError>>>,
     /// Who waits for more time.
     extending: Vec<oneshot::Sender<Result<(), ExtendError>>>,
-    /// Until when the lock lasted when the renewal under way began, if it was begun for them.
-    lasted: Option<Option<Instant>>,
+    /// The renewal under way that was begun for them: of each slot, its round and how many servers have granted it. Whether
+    /// the lock lasts longer than before does not tell: a clock may not have moved in between.
+    extension: Option<Vec<(Option<u32>, usize)>>,
     /// The acquisition of each slot, to tell one attempt from the next.
     attempt: Vec<Token>,
     heard: Heard,
@@ -63,8 +64,6 @@ struct Seat {
     since: Option<Instant>,
     /// The renewal under way, whoever wanted it.
     renewal: Option<Renewal>,
-    /// Whether the last one was granted.
-    was_renewed: bool,
     meter: Meter,
 }
 
@@ -111,14 +110,13 @@ impl Seat {
             sender: Some(sender),
             asking: Some(asking),
             extending: Vec::new(),
-            lasted: None,
+            extension: None,
             attempt: Vec::new(),
             heard: Heard::default(),
             leaving: Leaving::default(),
             ticket: Some(ticket),
             since: None,
             renewal: None,
-            was_renewed: false,
             meter,
         }
     }
@@ -161,12 +159,16 @@ impl Seat {
         if self.extending.is_empty() || self.pilot.core().is_renewing() {
             return;
         }
-        if self.lasted.is_some() {
+        if self.extension.is_some() {
             return self.answer_extending();
         }
-        self.lasted = Some(self.until());
-        self.was_renewed = false;
-        self.step(Input::Renew);
+        self.extension = Some(Vec::new());
+        let notices = self.pilot.step(Input::Renew);
+        let core = self.pilot.core();
+        let nodes = || (0..self.pilot.terms().policy.nodes).map(NodeId);
+        let round = |slot| nodes().find_map(|node| core.awaited(slot, node)).map(|op| op.round);
+        self.extension = Some(self.slots().map(|slot| (round(slot), 0)).collect());
+        self.tell(notices);
     }
 
     fn leave(&mut self) {
@@ -192,8 +194,7 @@ impl Seat {
     /// Forgets what was heard of the attempt before, if another one has begun.
     fn tell_attempts_apart(&mut self) {
         let core = self.pilot.core();
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
-        let attempt: Vec<Token> = (0..slots).map(|slot| core.token(Slot(slot))).collect();
+        let attempt: Vec<Token> = self.slots().map(|slot| core.token(slot)).collect();
         if attempt != self.attempt {
             let before = self.attempt.iter().copied().chain(std::iter::repeat(Token::default()));
             self.meter.attempts(attempt.iter().zip(before).filter(|(now, before)| *now != before).count() as u64);
@@ -257,22 +258,21 @@ impl Seat {
     }
 
     fn is_asking(&self) -> bool {
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
         let core = self.pilot.core();
-        matches!(self.pilot.standing(), Standing::Holding { .. })
-            || (0..slots).map(Slot).any(|slot| core.is_asking(slot))
+        matches!(self.pilot.standing(), Standing::Holding { .. }) || self.slots().any(|slot| core.is_asking(slot))
     }
 
     /// Whether an attempt has failed and is being cleaned up.
     fn is_cleaning_up(&self) -> bool {
-        let slots = self.pilot.terms().locks.as_slice().len() as u8;
         let core = self.pilot.core();
         let is_cleaned_up = |slot| core.wants(slot) && core.current(slot).is_some() && !core.is_asking(slot);
-        (0..slots).map(Slot).any(is_cleaned_up)
+        self.slots().any(is_cleaned_up)
     }
 
     fn refuse(&mut self) {
         let Some(asking) = self.asking.take() else { return };
+        // The clean-up comes before whatever the next one sends.
+        self.ticket = None;
         let ttl = Duration::from_millis(self.pilot.terms().policy.ttl.map_or(0, |ttl| ttl.0.into()));
         let error = match std::mem::take(&mut self.heard) {
             Heard { taken: true, .. } => AcquireError::Taken,
@@ -285,10 +285,13 @@ impl Seat {
     }
 
     fn answer_extending(&mut self) {
-        let result = match (self.until(), self.lasted.take().flatten()) {
-            (None, _) => Err(ExtendError::Lost),
-            (Some(until), Some(lasted)) if self.was_renewed || until > lasted => Ok(()),
-            (Some(_), _) => Err(ExtendError::Unanswered),
+        let quorum = usize::from(self.pilot.terms().policy.quorum);
+        let extension = self.extension.take().unwrap_or_default();
+        let is_granted = !extension.is_empty() && extension.iter().all(|(_, granted)| *granted >= quorum);
+        let result = match self.until() {
+            None => Err(ExtendError::Lost),
+            Some(_) if is_granted => Ok(()),
+            Some(_) => Err(ExtendError::Unanswered),
         };
         for listener in self.extending.drain(..) {
             let _ = listener.send(result);
@@ -310,6 +313,9 @@ impl Seat {
             }
             (Verb::SetNxPx, Outcome::Answered(_)) => self.heard.granted = true,
             (Verb::CompareAndExtend, Outcome::Answered(reply)) => {
+                if reply == Reply::Done {
+                    self.note_extension(end.op);
+                }
                 if let Some(renewal) = &mut self.renewal {
                     renewal.done += usize::from(reply == Reply::Done);
                     renewal.is_refused |= reply == Reply::Nothing;
@@ -349,7 +355,6 @@ impl Seat {
         let until = self.until();
         // Within the millisecond of the grant there is nothing to gain.
         let is_granted = until > renewal.lasted || (until.is_some() && renewal.done >= self.quorum());
-        self.was_renewed = is_granted;
         if is_granted {
             self.meter.renewal("renewed");
         } else if renewal.is_refused {
@@ -357,6 +362,18 @@ impl Seat {
         } else if !self.leaving.has_begun {
             self.meter.renewal("unanswered");
         }
+    }
+
+    fn note_extension(&mut self, op: OpId) {
+        let Place::Lock(slot, _) = op.place else { return };
+        let renewed = self.extension.as_mut().and_then(|extension| extension.get_mut(usize::from(slot.0)));
+        if let Some((_, granted)) = renewed.filter(|(round, _)| *round == Some(op.round)) {
+            *granted += 1;
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.pilot.terms().locks.as_slice().len() as u8).map(Slot)
     }
 
     fn finish(mut self) {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Fence, Seen, TokenCheck};
-use redis::Value;
 use tokio::time::Instant;
 use world::Compare;
 
@@ -203,12 +202,10 @@ impl Job {
     /// How long the lock of whoever runs the job lasts.
     async fn left(&self, shared: &Shared) -> Result<Option<Duration>, Done> {
         let command = redis::cmd("PTTL").arg(self.key()).take();
-        match shared.node.send(Wire::Command(command), Instant::now() + PATIENCE).await? {
-            Value::Int(left) if left >= 0 => Ok(Some(Duration::from_millis(left.unsigned_abs()))),
-            // It has been given back meanwhile.
-            Value::Int(-2) => Ok(Some(Duration::ZERO)),
-            _ => Ok(None),
-        }
+        let answer = shared.node.send(Wire::Command(command), Instant::now() + PATIENCE).await?;
+        let left: Option<i64> = redis::from_redis_value(answer).ok();
+        // Below -1 it has been given back meanwhile, and -1 is a lock that no runner has set.
+        Ok(left.filter(|left| *left != -1).map(|left| Duration::from_millis(left.max(0).unsigned_abs())))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use redis::Value;
 use tokio::time::Instant;
 
 use super::PATIENCE;
@@ -30,9 +29,6 @@ pub(super) async fn wait(node: &Node, key: &[u8], rate: Rate) -> Result<Option<D
     let every = rate.within.as_secs_f64() * 1000.0 / f64::from(count);
     let call = Call::new(LIMIT).key(key).arg(format!("{every:.6}")).arg(count.to_string());
     let answer = node.send(Wire::Script(call), Instant::now() + PATIENCE).await?;
-    match answer {
-        Value::Int(0) => Ok(None),
-        Value::Int(wait) => Ok(Some(Duration::from_millis(wait.unsigned_abs()))),
-        other => Err(Failure::Unknown(format!("the limit was answered with {other:?}"))),
-    }
+    let wait: u64 = redis::from_redis_value(answer).map_err(|error| Failure::Unknown(error.to_string()))?;
+    Ok((wait > 0).then(|| Duration::from_millis(wait)))
 }

@@ -14,6 +14,8 @@ fn help_names_every_command_and_the_exit_codes() {
         "repair",
         "diff",
         "stress",
+        "replay",
+        "conform",
         "up",
         "doctor",
         "runner",
