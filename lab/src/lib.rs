@@ -37,6 +37,9 @@
 //! something that the checker says cannot be, with 21 if no fault fell into a held lease, and with 20 if nothing was seen but
 //! the checker could not decide everything.
 //!
+//! `lab up` and `lab runner` end with 0 when they are asked to end, `lab doctor` with 0 if all that is needed is there, and 1
+//! if something is missing.
+//!
 //! The JSON that `--format json` prints is described in `lab/SCHEMA.md`.
 
 pub mod account;

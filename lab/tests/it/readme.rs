@@ -14,7 +14,7 @@ fn without_time(line: &str) -> String {
 }
 
 /// The first block of the README that begins with this line, without it.
-fn block(first: &str) -> Vec<&'static str> {
+pub(crate) fn block(first: &str) -> Vec<&'static str> {
     let mut lines = README.lines().skip_while(|line| *line != first).skip(1);
     let block: Vec<_> = lines.by_ref().take_while(|line| !line.starts_with("```")).collect();
     assert!(!block.is_empty(), "the README has no block {first}");

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::readme::block;
 use crate::run::{command, lab};
 
 /// How long anything may take that will surely happen.
@@ -119,6 +120,27 @@ fn the_doctor_finds_what_is_there_and_names_the_line_that_installs_the_rest() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("apt-get install redis-server"), "{text}");
+}
+
+/// Without the numbers, which differ between two machines and two runs.
+fn without_numbers(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[test]
+fn what_the_readme_shows_of_servers_is_what_is_printed() {
+    let mut up = Service::start(&["up"]);
+    for shown in block("$ lab up") {
+        assert_eq!(without_numbers(&up.line()), without_numbers(shown) + "\n");
+    }
+    let printed = lab(&["doctor"]).ok(0);
+    let shown = block("$ lab doctor");
+    assert_eq!(shown.len(), printed.lines().count(), "{printed}");
+    for (shown, printed) in shown.iter().zip(printed.lines()) {
+        // What is installed here is not what was installed there.
+        let columns = |line: &str| line.get(..25).unwrap_or(line).to_owned();
+        assert_eq!(columns(shown), columns(printed));
+    }
 }
 
 /// A job runner under way.
