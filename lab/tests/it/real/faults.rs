@@ -91,8 +91,7 @@ async fn what_a_failed_attempt_cannot_unlock_ends_with_its_ttl() {
     let stage = Stage::of(3).await;
     let proxy = &stage.proxies[2];
     let lock = stage.lock().ttl(Duration::from_secs(2));
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm_up(&lock).await;
     for server in 0..2 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
     }
@@ -127,8 +126,7 @@ async fn a_reply_later_than_the_ttl_is_refused() {
         let ttl = Duration::from_millis(300);
         let lock = stage.lock().ttl(ttl).timeout(LONG);
         // The connections and the scripts are there.
-        lock.acquire().await.unwrap().release().await.unwrap();
-        stage.until_free().await;
+        stage.warm_up(&lock).await;
         let before: Vec<_> = stage.servers.iter().map(|server| calls(server, "set")).collect();
         stage.proxies.iter().for_each(|proxy| proxy.replies(Flow::IsHeld));
         let attempt = tokio::spawn(async move { lock.acquire().await });
@@ -209,8 +207,7 @@ async fn a_lost_reply_to_a_grant_costs_neither_the_lock_nor_a_token() {
 async fn a_majority_of_lost_replies_strands_nothing() {
     let stage = Stage::of(3).await;
     let lock = stage.lock();
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm_up(&lock).await;
     stage.proxies.iter().take(2).for_each(|proxy| proxy.cut_once(Cut::After(SET)));
     let error = lock.try_acquire().await.unwrap_err();
     assert!(matches!(error, AcquireError::Unreachable { .. }), "{error}");
@@ -254,8 +251,7 @@ async fn the_late_lock_of_a_frozen_server_is_cleaned_up() {
     for count in [1, 3] {
         let stage = Stage::of(count).await;
         let lock = stage.lock();
-        lock.acquire().await.unwrap().release().await.unwrap();
-        stage.until_free().await;
+        stage.warm_up(&lock).await;
         let before = calls(&stage.servers[0], "set");
         stage.servers.iter().for_each(|server| server.freeze().unwrap());
         let error = lock.try_acquire().await.unwrap_err();
@@ -314,8 +310,7 @@ async fn a_lock_that_is_stuck_on_a_silent_connection_is_cleaned_up_there() {
     for count in [1, 3] {
         let stage = Stage::of(count).await;
         let lock = stage.lock();
-        lock.acquire().await.unwrap().release().await.unwrap();
-        stage.until_free().await;
+        stage.warm_up(&lock).await;
         let before = calls(&stage.servers[0], "set");
         stage.proxies.iter().for_each(Proxy::stall);
         let error = lock.try_acquire().await.unwrap_err();

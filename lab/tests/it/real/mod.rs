@@ -85,6 +85,14 @@ impl Stage {
         (0..self.servers.len()).filter(|server| self.key(*server).is_some()).count()
     }
 
+    /// Takes a lock and gives it back, until every server has heard of both: a majority is enough for the answers, and a
+    /// request that is still on its way would put an entry later.
+    async fn warm_up(&self, lock: &Lock) {
+        lock.acquire().await.unwrap().release().await.unwrap();
+        until(|| self.servers.iter().all(|server| calls(server, "set") >= 1), "all have heard of the lock").await;
+        self.until_free().await;
+    }
+
     /// Waits until the lock stands nowhere.
     async fn until_free(&self) {
         until(|| self.standing() == 0, "the lock stands nowhere").await;
