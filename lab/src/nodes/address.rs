@@ -62,7 +62,9 @@ impl Address {
                 Ok(Box::new(stream))
             }
             ConnectionAddr::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
-            _ => Err(io::Error::new(io::ErrorKind::Unsupported, "only redis:// and unix:// are spoken here").into()),
+            ConnectionAddr::TcpTls { .. } | _ => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "only redis:// and unix:// are spoken here").into())
+            }
         }
     }
 }

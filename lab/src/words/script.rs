@@ -30,7 +30,7 @@ impl Call {
     pub(crate) fn of(command: &Cmd, key: &[u8]) -> Self {
         let words = command.args_iter().filter_map(|word| match word {
             Arg::Simple(word) => Some(word),
-            _ => None,
+            Arg::Cursor | _ => None,
         });
         words.fold(Self::new("return redis.call(unpack(ARGV))").key(key), Self::arg)
     }

@@ -97,6 +97,11 @@ fn ask(server: &Server, command: &[&str]) -> Value {
     redis::cmd(command[0]).arg(&command[1..]).query(&mut connection).unwrap()
 }
 
+/// Asks a server for a number.
+fn number(server: &Server, command: &[&str]) -> i64 {
+    redis::from_redis_value(ask(server, command)).unwrap()
+}
+
 /// How often a server has been asked a command, scripts included.
 fn calls(server: &Server, command: &str) -> usize {
     let Value::BulkString(text) = ask(server, &["INFO", "commandstats"]) else { panic!("INFO answers with a text") };

@@ -7,7 +7,7 @@ use redis::Value;
 use tokio::time::Instant;
 
 use super::proxy::{Flow, Proxy};
-use super::{PATIENCE, Stage, ask, calls, server, soon, until};
+use super::{PATIENCE, Stage, ask, calls, number, server, soon, until};
 
 /// Whatever waits for a time-out of a server waits in vain.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -32,10 +32,7 @@ async fn the_largest_of_several_counters_goes_back() {
     for (server, counter) in servers.iter().zip(["5", "1", "1"]) {
         ask(server, &["SET", "{lock}:fence", counter]);
     }
-    let mint = |server: usize| match ask(&servers[server], &["INCR", "{lock}:fence"]) {
-        Value::Int(minted) => minted,
-        other => panic!("INCR answers with a number, not {other:?}"),
-    };
+    let mint = |server: usize| number(&servers[server], &["INCR", "{lock}:fence"]);
     let first = mint(0).max(mint(1));
     let second = mint(1).max(mint(2));
     assert_eq!((first, second), (6, 3));
