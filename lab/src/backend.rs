@@ -138,7 +138,7 @@ mod tests {
         let mut server = Server::start(&Options::default()).unwrap();
         let url = server.url();
         let mut backend = Backend::of(&named(&[&url]), 1).unwrap();
-        assert_eq!(backend.urls(), [url.clone()]);
+        assert_eq!(backend.urls(), std::slice::from_ref(&url));
         assert!(backend.own().is_empty());
         server.kill();
         let failure = Backend::of(&named(&[&url]), 1).unwrap_err();

@@ -139,7 +139,7 @@ For example:
 Each walk takes steps that the model allows, drawn at random, in the model and on real servers, and compares after each step
 what can be seen. The same seed draws the same walks.
 
-Exit codes: 0 if they never part, 40 if they do, 1 and 2 as for `lab replay`.";
+Exit codes: 0 if they never part, 40 if they do, 42 if no walk could be taken to its end, 1 and 2 as for `lab replay`.";
 
 const AFTER_TRACE: &str = "\
 For example:

@@ -29,6 +29,10 @@
 //! `lab repair` ends with 0 if everything that is violated can be repaired, with 12 or 11 if something cannot, and with 20
 //! if that is not known; `lab diff` with 0 if all verdicts are the same, 10 if not, and 20 if that is not known.
 //!
+//! `lab replay` ends with 0 if the counterexample was reproduced (with `--with`: if the schedule does no harm, or else with 12), 40
+//! if the model and the real run part, 41 if nothing came of it, and 42 if real servers cannot be made to do it; `lab conform` with
+//! 0, 40 or 42.
+//!
 //! `lab stress` ends with 0 if nothing was seen that a safety property forbids, with 12 if something was, with 31 if it was
 //! something that the checker says cannot be, with 21 if no fault fell into a held lease, and with 20 if nothing was seen but
 //! the checker could not decide everything.

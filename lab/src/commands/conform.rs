@@ -35,7 +35,11 @@ pub(crate) struct Conformed {
 impl Conformed {
     /// What it comes to.
     pub(crate) fn exit(&self) -> Exit {
-        if self.parted.is_some() { Exit::Diverged } else { Exit::Holds }
+        match &self.parted {
+            Some(_) => Exit::Diverged,
+            None if self.cut == self.walks && self.walks > 0 => Exit::NotReplayable,
+            None => Exit::Holds,
+        }
     }
 }
 
@@ -99,7 +103,7 @@ fn conform(called: &str, scenario: &Scenario, raw: &cli::Conform, settled: &Sett
 }
 
 /// A random walk of the model: each step is drawn from all that can happen.
-fn walk(setup: &Setup, random: &mut StdRng, most: u32) -> Vec<Action> {
+pub(crate) fn walk(setup: &Setup, random: &mut StdRng, most: u32) -> Vec<Action> {
     let mut world = World::new(setup);
     let (mut walk, mut possible) = (Vec::new(), Vec::new());
     for _ in 0..most {

@@ -69,10 +69,11 @@ impl Replay {
 
     /// The word for what it comes to.
     pub(crate) fn word(&self) -> &'static str {
-        match self.exit() {
-            Exit::Holds if self.ask.with.is_empty() => "reproduced",
-            Exit::Holds => "harmless",
-            exit => exit.word(),
+        let exit = self.exit();
+        match (exit == Exit::Holds, self.ask.with.is_empty()) {
+            (true, true) => "reproduced",
+            (true, false) => "harmless",
+            (false, _) => exit.word(),
         }
     }
 }

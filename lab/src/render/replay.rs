@@ -185,7 +185,9 @@ pub(crate) fn conformed(found: &Conformed, settled: &Settled) -> String {
     let says = format!("{}: {walks}, {} steps, {rate} steps/s", found.called, grouped(found.steps));
     match &found.parted {
         None => {
-            page.hanging(Line::of(Paint::Good, "conforms"), Paint::Plain, 10, &says);
+            let is_cut = found.exit() == Exit::NotReplayable;
+            let (paint, word) = if is_cut { (Paint::Doubt, "not replayable") } else { (Paint::Good, "conforms") };
+            page.hanging(Line::of(paint, word), Paint::Plain, word.len() + 2, &says);
             if found.cut > 0 {
                 let text =
                     format!("{} ended where real servers cannot be made to go on", counted(found.cut as usize, "walk"));
@@ -238,7 +240,7 @@ pub(crate) fn conformed_json(found: &Conformed) -> String {
     });
     written(&Walks {
         schema: SCHEMA,
-        verdict: if found.parted.is_some() { "diverged" } else { "conforms" },
+        verdict: if found.exit() == Exit::Holds { "conforms" } else { found.exit().word() },
         scenario: Subject {
             id: &found.scenario.id,
             title: found.scenario.full_title(),

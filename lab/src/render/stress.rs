@@ -65,7 +65,7 @@ fn numbers(page: &mut Page<'_>, findings: &Findings) {
     );
     page.field("acquire", &latencies(&sums.acquire));
     page.field("held", &latencies(&sums.hold));
-    let share = if sums.asked == 0 { 0 } else { 100 * sums.taken / sums.asked };
+    let share = (100 * sums.taken).checked_div(sums.asked).unwrap_or(0);
     page.field("refused", &format!("{share}% of {} requests for the lock found it taken", grouped(sums.asked)));
     let rest = [
         (sums.lost, "lease lost", "leases lost"),

@@ -8,6 +8,8 @@ use plotters::prelude::*;
 use crate::commands::stress::Findings;
 use crate::stress::{Moment, STEP};
 
+/// What is marked: its name, its colour, how often it happened, and at which height it stands.
+type Mark = (&'static str, RGBColor, fn(&Moment) -> u64, f64);
 type Drawn = Result<(), Box<dyn Error>>;
 
 const SIZE: (u32, u32) = (1000, 420);
@@ -57,7 +59,7 @@ fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, findings: &Findings) -> Drawn
     let line = timeline.iter().enumerate().map(|(number, moment)| (at(number), per_second(moment)));
     let drawn = chart.draw_series(LineSeries::new(line, UPDATES.stroke_width(2)))?;
     drawn.label("updates").legend(|(x, y)| PathElement::new([(x, y), (x + 16, y)], UPDATES.stroke_width(2)));
-    let marks: [(&str, RGBColor, fn(&Moment) -> u64, f64); 2] = [
+    let marks: [Mark; 2] = [
         ("fault in a held lease", FAULTS, |moment| moment.faults, 0.90),
         ("violation", SIGHTS, |moment| moment.sights, 0.95),
     ];

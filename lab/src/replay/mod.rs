@@ -7,7 +7,7 @@
 //!
 //! * A request leaves its client when its delivery is chosen, and an answer is seen by its client when that is chosen: until
 //!   then the replayer holds them, each direction of each connection by itself. Only bytes that a core emitted are sent.
-//! * Time does not pass, it is moved: a [preloaded clock](lock_clock) shows each server a time that stands still between steps.
+//! * Time does not pass, it is moved: a preloaded clock (`lab/clock`) shows each server a time that stands still between steps.
 //!   A lease of n ticks is one of n ticks less a millisecond, because Redis lets an entry live for the millisecond in which it
 //!   ends.
 //! * A power loss cuts the append-only file back to what the clock noted when it was last brought to disk.

@@ -111,6 +111,8 @@ impl<'a> Run<'a> {
             }
         }
         if setup.persistence == Persistence::EverySecond {
+            // What is on its way to disk would take with it what is written from here on.
+            stage.settle(|_| true)?;
             stage.pulse(|_| true)?;
             stage.tick(1000, None)?;
             stage.settle(|_| true)?;
@@ -295,9 +297,9 @@ impl<'a> Run<'a> {
 
     /// A request comes to its server.
     fn serve(&mut self, heard: &mut Heard) -> Result<(), Halt> {
-        let served = heard.0.iter().find_map(|event| match *event {
-            Event::Served { client, site, tag, reply, answer, .. } => Some((client, site, tag, reply, answer)),
-            _ => None,
+        let served = heard.0.iter().find_map(|event| {
+            let Event::Served { client, site, tag, reply, answer, .. } = *event else { return None };
+            Some((client, site, tag, reply, answer))
         });
         // The server is down: the model loses it, and so does a connection that is refused.
         let Some((client, site, tag, expected, answer)) = served else { return Ok(()) };
@@ -355,7 +357,7 @@ impl<'a> Run<'a> {
                 self.actors[usize::from(client)].listening.insert((node, slot), line);
                 answer
             }
-            wire => {
+            wire @ (Wire::Command(_) | Wire::Script(_)) => {
                 let line = match self.actors[usize::from(client)].lines.entry(Site::Node(node)) {
                     std::collections::btree_map::Entry::Occupied(line) => line.into_mut(),
                     std::collections::btree_map::Entry::Vacant(free) => free.insert(self.stage.node(node).connect()?),
@@ -385,9 +387,9 @@ impl<'a> Run<'a> {
         let told: Vec<(u8, Slot, u32)> = heard
             .0
             .iter()
-            .filter_map(|event| match *event {
-                Event::Published { client, slot, tag, .. } => Some((client, slot, tag)),
-                _ => None,
+            .filter_map(|event| {
+                let Event::Published { client, slot, tag, .. } = *event else { return None };
+                Some((client, slot, tag))
             })
             .collect();
         if self.actors.iter().all(|actor| actor.listening.keys().all(|(there, _)| *there != node)) {
@@ -418,9 +420,9 @@ impl<'a> Run<'a> {
 
     /// An answer comes to its client.
     fn answer(&mut self, heard: &mut Heard) -> Result<(), Halt> {
-        let found = heard.0.iter().find_map(|event| match *event {
-            Event::Answered { client, tag, reply, .. } => Some((client, tag, reply)),
-            _ => None,
+        let found = heard.0.iter().find_map(|event| {
+            let Event::Answered { client, tag, reply, .. } = *event else { return None };
+            Some((client, tag, reply))
         });
         let Some((client, tag, expected)) = found else { return Ok(()) };
         let input = match self.letters.remove(&tag) {
@@ -471,7 +473,8 @@ impl<'a> Run<'a> {
 
     fn pass(&mut self, lags: Option<Process>, before: &World) -> Result<(), Halt> {
         let every = self.setup.fsync_every.0;
-        let syncs = self.setup.persistence == Persistence::EverySecond && every > 0 && (self.ticks + 1) % every == 0;
+        let syncs =
+            self.setup.persistence == Persistence::EverySecond && every > 0 && (self.ticks + 1).is_multiple_of(every);
         let up = |node: u8| before.nodes[usize::from(node)].down == 0;
         if syncs {
             self.stage.pulse(up)?;
@@ -544,10 +547,10 @@ impl<'a> Run<'a> {
     }
 
     fn is_same(&self, real: Command, model: Command) -> bool {
-        let fence = |real: Option<_>, model: Option<_>| match self.setup.policy.fencing {
-            // The model's wall clocks stand still, and their readings grow older.
-            Fencing::ClientClock => real.is_some() == model.is_some(),
-            _ => real == model,
+        // The model's wall clocks stand still, and their readings grow older.
+        let is_of_clock = self.setup.policy.fencing == Fencing::ClientClock;
+        let fence = |real: Option<_>, model: Option<_>| {
+            if is_of_clock { real.is_some() == model.is_some() } else { real == model }
         };
         match (real, model) {
             (Command::Read { account: a, fence: f }, Command::Read { account: b, fence: g })
@@ -578,11 +581,9 @@ impl<'a> Run<'a> {
 impl Heard {
     /// The next that the core of a client did in the model.
     fn next_of(&mut self, client: u8) -> Option<Event> {
-        let is_next = |event: &Event| match event {
-            Event::Sent { client: of, .. } | Event::Unsent { client: of, .. } | Event::Told { client: of, .. } => {
-                *of == client
-            }
-            _ => false,
+        let is_next = |event: &Event| {
+            matches!(event, Event::Sent { client: of, .. } | Event::Unsent { client: of, .. } | Event::Told { client: of, .. }
+                if *of == client)
         };
         let place = self.0.iter().position(is_next)?;
         self.0.remove(place)

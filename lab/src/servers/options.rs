@@ -35,7 +35,7 @@ pub enum Persistence {
     Always,
 }
 
-/// A wall clock that somebody else moves: the [shim](lock_clock) and the file that it shows.
+/// A wall clock that somebody else moves: the shim of `lab/clock` and the file that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The library that is preloaded.

@@ -96,10 +96,10 @@ impl Watch for Marks {
         };
         let me = self.name(request);
         let mark = [words.names.fence.as_slice(), b":mark"].concat();
-        let counts = match verb {
-            Verb::GetSet => "over",
-            verb if grants(verb) => "always",
-            _ => "",
+        let counts = match (grants(verb), verb == Verb::GetSet) {
+            (true, true) => "over",
+            (true, false) => "always",
+            (false, _) => "",
         };
         let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(writes(verb).word()).arg(counts).arg(&me);
         let (ledger, worker, grants_kept) = (Arc::clone(&self.ledger), self.worker, self.grants.clone());

@@ -5,9 +5,21 @@ use crate::run::lab;
 #[test]
 fn help_names_every_command_and_the_exit_codes() {
     let help = lab(&["--help"]).ok(0);
-    for command in
-        ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "trace", "completions", "man"]
-    {
+    for command in [
+        "list",
+        "show",
+        "check",
+        "matrix",
+        "weakest",
+        "repair",
+        "diff",
+        "stress",
+        "replay",
+        "conform",
+        "trace",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     let help = lab(&["check", "--help"]).ok(0);

@@ -13,6 +13,7 @@ mod matrix;
 mod readme;
 mod real;
 mod repair;
+mod replay;
 mod run;
 mod stress;
 mod text;
