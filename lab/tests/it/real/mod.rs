@@ -80,6 +80,15 @@ impl Stage {
         redis::from_redis_value(self.ask(server, &["GET", "lock"])).unwrap()
     }
 
+    /// Takes a lock once and gives it back, and waits until all servers have heard of that: the connections are there then,
+    /// and nothing of it is under way.
+    async fn warm(&self, lock: &Lock) {
+        let before: Vec<_> = self.servers.iter().map(|server| calls(server, "del")).collect();
+        soon(lock.acquire()).await.unwrap().release().await.unwrap();
+        let have_heard = || self.servers.iter().zip(&before).all(|(server, before)| calls(server, "del") > *before);
+        until(have_heard, "it is given back everywhere").await;
+    }
+
     /// On how many servers the lock stands.
     fn standing(&self) -> usize {
         (0..self.servers.len()).filter(|server| self.key(*server).is_some()).count()

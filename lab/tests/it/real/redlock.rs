@@ -42,8 +42,7 @@ async fn the_largest_of_several_counters_goes_back() {
 async fn a_frozen_minority_costs_no_more_than_a_round_trip_to_the_others() {
     let stage = Stage::of(5).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm(&lock).await;
     stage.servers[..2].iter().for_each(|server| server.freeze().unwrap());
     let alive = |stage: &Stage| (2..5).filter(|server| stage.key(*server).is_some()).count();
     for _ in 0..3 {
@@ -74,8 +73,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
     // Two of three have given the lock to somebody else; the third says nothing.
     let stage = Stage::of(3).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm(&lock).await;
     for server in 0..2 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
     }
@@ -86,8 +84,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
     // Two of three are down, the third says nothing.
     let mut stage = Stage::of(3).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm(&lock).await;
     stage.proxies[2].replies(Flow::IsHeld);
     stage.servers[..2].iter_mut().for_each(lab::servers::Server::kill);
     let refused = loop {
@@ -105,8 +102,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
 async fn another_try_does_not_wait_for_a_frozen_minority_either() {
     let stage = Stage::of(5).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm(&lock).await;
     stage.servers[4].freeze().unwrap();
     for server in 0..3 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
@@ -193,8 +189,7 @@ async fn every_failing_path_cleans_up_on_every_server() {
     // Of five servers one has given the lock away, one is down, one loses its reply, one is frozen, one works.
     let mut stage = Stage::of(5).await;
     let lock = stage.lock();
-    lock.acquire().await.unwrap().release().await.unwrap();
-    stage.until_free().await;
+    stage.warm(&lock).await;
     stage.ask(0, &["SET", "lock", "somebody else"]);
     stage.servers[1].kill();
     stage.proxies[2].cut_once(super::proxy::Cut::After("\r\nNX\r\n"));
