@@ -439,6 +439,27 @@ pub(crate) fn address(text: &str) -> Result<String, String> {
     }
 }
 
+/// How often something may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    /// So many times at once; none: as often as one likes.
+    pub(crate) count: Option<u32>,
+    /// In so long.
+    pub(crate) within: Duration,
+}
+
+/// A rate such as `30/1m` or `none`.
+pub(crate) fn pace(text: &str) -> Result<Rate, String> {
+    if text == "none" {
+        return Ok(Rate { count: None, within: Duration::from_secs(1) });
+    }
+    let expected = || "expected a rate such as 30/1m or 5/10s, or none".to_owned();
+    let (count, within) = text.split_once('/').ok_or_else(expected)?;
+    let count = count.parse().ok().filter(|count| (1..=1_000_000).contains(count)).ok_or_else(expected)?;
+    let within = duration(within).ok().filter(|within| *within <= Duration::from_secs(86_400));
+    Ok(Rate { count: Some(count), within: within.ok_or_else(expected)? })
+}
+
 /// A number of bytes such as `1000000`, `500M` or `2G`, in powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let expected = || "expected a number of bytes such as 500M or 2G".to_owned();

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use crate::args::{address, bytes, duration, rate};
+use crate::args::{Rate, address, bytes, duration, pace, rate};
 
 /// The most threads that somebody may ask for.
 const MAX_THREADS: u16 = 512;
@@ -141,6 +141,29 @@ what can be seen. The same seed draws the same walks.
 
 Exit codes: 0 if they never part, 40 if they do, 42 if no walk could be taken to its end, 1 and 2 as for `lab replay`.";
 
+const AFTER_UP: &str = "\
+For example:
+  lab up                                    one server, on a free port
+  lab up redlock                            five of them
+  lab up --format json                      a line of JSON, and then it waits
+
+They listen on loopback only. Ctrl-C or SIGTERM stops them, and nothing is left behind; nor is it if the lab is killed.
+The exit code is 0, or 1 if a server cannot be started or ends by itself.";
+
+const AFTER_DOCTOR: &str = "\
+Exit codes: 0 if all that is needed is there, 1 if something is missing that commands with servers need (the commands that
+only search need nothing).";
+
+const AFTER_RUNNER: &str = "\
+  POST /run/JOB   runs the job (GET as well): 200 when it is done
+                  400 no job's name, 409 it runs already, 429 asked for too often, both with Retry-After,
+                  500 the lock was lost and the work cancelled, 503 Redis does not answer, or the runner ends
+  GET /metrics    for Prometheus
+  GET /healthz    200 if Redis answers, or else 503
+
+Ctrl-C or SIGTERM: nothing new is accepted, jobs go on for --grace, and every lock is given back. A second one cancels them
+at once. The exit code is 0, or 1 if the port is taken or a server cannot be started.";
+
 const AFTER_TRACE: &str = "\
 For example:
   lab check redlock-restart --trace-out trace.json   write a trace
@@ -221,6 +244,12 @@ pub(crate) enum Command {
     Replay(Box<Replay>),
     /// Hold the model against real servers, on random walks
     Conform(Box<Conform>),
+    /// Start lock servers to try things on
+    Up(Up),
+    /// Say what of the lab can run here, and what to install for the rest
+    Doctor(Doctor),
+    /// Serve the job runner: one run of a job at a time, over HTTP
+    Runner(Runner),
     /// Show a trace that `lab check` wrote, or turn it into another form
     Trace(ShowTrace),
     /// Print a completion script for a shell
@@ -231,7 +260,7 @@ pub(crate) enum Command {
     /// Print a man page
     Man {
         /// The command that it is about [default: all of lab]
-        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "replay", "conform", "trace", "completions", "man"])]
+        #[arg(value_parser = ["list", "show", "check", "matrix", "weakest", "repair", "diff", "stress", "replay", "conform", "up", "doctor", "runner", "trace", "completions", "man"])]
         command: Option<String>,
     },
 }
@@ -430,6 +459,85 @@ pub(crate) struct Conform {
     /// The form of the output
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
     pub(crate) format: Format,
+}
+
+/// The flags of `lab up`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_UP)]
+pub(crate) struct Up {
+    /// What for
+    #[arg(value_name = "WHAT", default_value = "redis")]
+    pub(crate) what: UpWhat,
+    /// How many servers [default: 1 for redis, 5 for redlock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=7))]
+    pub(crate) servers: Option<u8>,
+    /// What they bring to disk, in their temporary folder
+    #[arg(long, value_name = "WHEN", default_value = "nothing")]
+    pub(crate) persistence: UpPersistence,
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// What servers are started for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UpWhat {
+    /// A lock on one server
+    Redis,
+    /// A lock of which a majority of independent servers decides
+    Redlock,
+}
+
+/// What servers bring to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UpPersistence {
+    /// Nothing: a server that restarts has forgotten everything
+    Nothing,
+    /// Everything, about once a second
+    EverySecond,
+    /// Everything, before it answers
+    Always,
+}
+
+/// The flags of `lab doctor`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_DOCTOR)]
+pub(crate) struct Doctor {
+    /// The form of the output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
+}
+
+/// The flags of `lab runner`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_RUNNER)]
+pub(crate) struct Runner {
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 3001)]
+    pub(crate) port: u16,
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: std::net::IpAddr,
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// How long a lock lasts without a renewal; it is renewed while the job runs
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Jobs")]
+    pub(crate) ttl: Duration,
+    /// How long the work of a job takes
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, help_heading = "Jobs")]
+    pub(crate) work: Duration,
+    /// How often each job may be asked for, counted on the server for all runners together, or none for no limit
+    #[arg(long, value_name = "N/TIME", default_value = "30/1m", value_parser = pace, help_heading = "Jobs")]
+    pub(crate) rate: Rate,
+    /// How long jobs may go on when the runner is asked to end; then they are cancelled
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Jobs")]
+    pub(crate) grace: Duration,
+    /// What is logged on stderr: a level, or targets and levels such as info,lab::lock=debug
+    #[arg(long, value_name = "FILTER", default_value = "info", help_heading = "Output")]
+    pub(crate) log: String,
+    /// The form of the log
+    #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = "Output")]
+    pub(crate) log_format: Format,
 }
 
 /// The flags of `lab matrix`.

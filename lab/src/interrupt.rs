@@ -1,6 +1,9 @@
 //! Ctrl-C: the first ends the search, the second the program.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::output::tell;
 
@@ -23,4 +26,34 @@ pub(crate) fn listen(is_stoppable: bool) {
         }
         tell("\nInterrupted: here is what was explored so far. Ctrl-C again ends at once.\n");
     });
+}
+
+/// The signals that ask a service to end.
+pub(crate) struct Ends {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl Ends {
+    /// From now on they no longer end the program.
+    ///
+    /// # Errors
+    /// If the system refuses that.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
+        }
+    }
 }

@@ -58,6 +58,7 @@ mod output;
 mod quote;
 mod render;
 mod replay;
+mod runner;
 pub mod servers;
 mod stress;
 mod target;

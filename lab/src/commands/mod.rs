@@ -4,14 +4,17 @@ mod attend;
 pub(crate) mod check;
 pub(crate) mod conform;
 pub(crate) mod diff;
+mod doctor;
 mod list;
 pub(crate) mod matrix;
 mod one;
 pub(crate) mod repair;
 pub(crate) mod replay;
+mod runner;
 mod show;
 pub(crate) mod stress;
 mod trace;
+mod up;
 pub(crate) mod weakest;
 
 use clap::CommandFactory;
@@ -68,6 +71,12 @@ pub(crate) fn run(command: Command, settled: &Settled, output: &mut Output) -> R
             let done = conform::run(&raw, settled, output);
             done.inspect_err(|failure| check::explain(failure, format, output))
         }
+        Command::Up(raw) => {
+            let done = up::run(&raw, settled, output);
+            done.inspect_err(|failure| check::explain(failure, raw.format, output))
+        }
+        Command::Doctor(raw) => doctor::run(&raw, settled, output),
+        Command::Runner(raw) => runner::run(raw, output),
         Command::Trace(raw) => trace::run(raw, settled, output),
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -37,13 +37,17 @@ struct Release {
 }
 
 impl Release {
-    /// Ready when no more servers than so many have yet to answer. What is sent to them stays on its way.
-    async fn wait_for_all_but(&self, rest: usize) {
+    /// Ready when a majority of `nodes` servers has answered; if fewer were asked, when no more than a minority has yet to.
+    /// What is sent to the rest stays on its way.
+    async fn wait_for_most(&self, nodes: usize) {
+        let (minority, majority) = ((nodes - 1) / 2, nodes / 2 + 1);
         loop {
             let heard = self.bell.notified();
             tokio::pin!(heard);
             heard.as_mut().enable();
-            if self.sent.load(Ordering::Relaxed) - self.answered.load(Ordering::Relaxed) <= rest {
+            let sent = self.sent.load(Ordering::Relaxed);
+            let enough = if sent >= majority { majority } else { sent.saturating_sub(minority) };
+            if self.answered.load(Ordering::Relaxed) >= enough {
                 return;
             }
             heard.await;
@@ -163,7 +167,7 @@ impl<W: Watch> Carrier for Redis<W> {
         let (wire, look) = self.watch.look(Request { resource, verb, by: (slot, number) }, wire);
         let bearing = self.bearing(verb, &words, deadline);
         let answer = node.send_about(bearing.clone(), wire, deadline);
-        let minority = (self.nodes.len() - 1) / 2;
+        let nodes = self.nodes.len();
         let release = matches!(bearing, Bearing::Frees { .. }).then(|| self.release(slot, number));
         async move {
             let answer = match release {
@@ -176,7 +180,7 @@ impl<W: Watch> Carrier for Redis<W> {
                         }
                         answer
                     }
-                    () = release.wait_for_all_but(minority), if minority > 0 => {
+                    () = release.wait_for_most(nodes), if nodes > 2 => {
                         Err(Failure::Unknown("all others have answered".to_owned()))
                     }
                 },

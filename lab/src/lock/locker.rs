@@ -189,6 +189,14 @@ impl Lock {
         self
     }
 
+    /// Whether the terms can be kept, without asking for the lock.
+    ///
+    /// # Errors
+    /// If they cannot.
+    pub fn check_terms(&self) -> Result<(), LockError> {
+        self.driven(true).map(|_| ())
+    }
+
     /// Waits for the lock, for as long as it takes.
     ///
     /// # Errors

@@ -332,7 +332,8 @@ impl Seat {
         }
         if self.leaving.is_certain(self.quorum()) {
             self.ticket = None;
-            self.leaving.answer(self.meter);
+            let quorum = self.quorum();
+            self.leaving.answer(self.meter, quorum);
         }
     }
 
@@ -379,7 +380,7 @@ impl Seat {
     fn finish(mut self) {
         self.refuse();
         self.answer_extending();
-        self.leaving.answer(self.meter);
+        self.leaving.answer(self.meter, self.quorum());
     }
 
     fn until(&self) -> Option<Instant> {
@@ -414,11 +415,11 @@ impl Leaving {
         self.has_begun && self.freed + self.gone >= quorum
     }
 
-    fn answer(&mut self, meter: Meter) {
-        let result = match (self.freed, self.gone) {
-            (0, 0) => Err(ReleaseError::Unanswered),
-            (0, _) => Ok(Released::WasGone),
-            (_, _) => Ok(Released::Freed),
+    fn answer(&mut self, meter: Meter, quorum: usize) {
+        let result = match self.freed {
+            _ if self.freed + self.gone < quorum => Err(ReleaseError::Unanswered),
+            0 => Ok(Released::WasGone),
+            _ => Ok(Released::Freed),
         };
         // What goes on behind the answer is not another release.
         if std::mem::take(&mut self.was_held) {

@@ -50,7 +50,7 @@ fn draw(root: &DrawingArea<SVGBackend<'_>, Shift>, findings: &Findings) -> Drawn
         .light_line_style(RGBColor(245, 245, 245))
         .x_desc("seconds")
         .y_desc("updates per second")
-        .x_label_formatter(&|x| format!("{x:.0}"))
+        .x_label_formatter(&|x| format!("{:.1}", x).trim_end_matches(".0").to_owned())
         .y_label_formatter(&|y| format!("{y:.0}"))
         .label_style(("sans-serif", 14))
         .axis_desc_style(("sans-serif", 15))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::servers::Clock;
+use crate::servers::{Clock, Options, Server};
 
 /// What is preloaded into servers; empty where it cannot be.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/liblock_clock.so"));
@@ -56,6 +56,26 @@ pub(super) struct Board {
     file: File,
     path: PathBuf,
     library: PathBuf,
+}
+
+/// Tries whether a server shows the clock that it is given.
+///
+/// # Errors
+/// If it does not, or there is none: why.
+pub(crate) fn try_clock() -> Result<(), String> {
+    const SHOWN: u64 = 1_000_000_000;
+    let board = Library::new().and_then(|mut library| Ok((library.board(SHOWN * 1000)?, library)));
+    let (board, _library) = board.map_err(|error| error.to_string())?;
+    let server = Server::start(&Options { clock: Some(board.clock()), ..Options::default() });
+    let server = server.map_err(|error| error.to_string())?;
+    let time = || -> redis::RedisResult<(u64, u64)> {
+        redis::cmd("TIME").query(&mut redis::Client::open(server.url())?.get_connection()?)
+    };
+    match time() {
+        Ok((SHOWN, _)) => Ok(()),
+        Ok(_) => Err("a server does not look at the clock that it is given".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 impl Board {

@@ -37,6 +37,7 @@ use check::Choice;
 use check::scenario::Property;
 use world::{Action, Setup};
 
+pub(crate) use board::try_clock;
 pub(crate) use stage::{Stage, Trouble};
 
 use run::{Halt, Run};

@@ -15,6 +15,7 @@ mod real;
 mod repair;
 mod replay;
 mod run;
+mod service;
 mod stress;
 mod text;
 mod trace;

@@ -109,7 +109,7 @@ async fn two_of_three_servers_are_enough_and_a_failure_strands_nothing() {
     let mut stage = Stage::of(3).await;
     stage.servers[2].kill();
     let alive = |stage: &Stage| (0..2).filter(|server| stage.key(*server).is_some()).count();
-    let guard = stage.lock().acquire().await.unwrap();
+    let guard = stage.lock().timeout(LONG).acquire().await.unwrap();
     assert_eq!(alive(&stage), 2);
     assert_eq!(guard.release().await, Ok(Released::Freed));
     assert_eq!(alive(&stage), 0);
