@@ -1,6 +1,6 @@
 //! One connection, and what is owed on it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::StreamExt;
@@ -37,6 +37,8 @@ pub(super) struct Line {
     replies: FuturesOrdered<BoxFuture<'static, Sent>>,
     /// What is owed, the oldest first.
     owed: VecDeque<Owed>,
+    /// The scripts whose texts have been sent.
+    told: HashSet<String>,
     /// When something was last heard.
     heard: Instant,
 }
@@ -53,12 +55,19 @@ struct Owed {
 impl Line {
     pub(super) fn new((connection, driver): Open) -> Self {
         let (replies, owed) = (FuturesOrdered::new(), VecDeque::new());
-        Self { connection, driver: Some(driver), replies, owed, heard: Instant::now() }
+        Self { connection, driver: Some(driver), replies, owed, told: HashSet::new(), heard: Instant::now() }
     }
 
     /// Sends a command. It has its place when this returns: the connection takes commands in the order in which they are
     /// first polled.
+    ///
+    /// A script is sent as a text the first time: the server may have been restarted, and if it has to say so first, what is
+    /// sent in between comes before the script.
     pub(super) fn send(&mut self, request: Request, by: By) {
+        let by = match &request.wire {
+            Wire::Script(call) if self.told.insert(call.hash()) => By::Text,
+            Wire::Command(_) | Wire::Script(_) | Wire::Subscribe(_) => by,
+        };
         let now = Instant::now();
         let wire = matches!(request.bearing, Bearing::Frees { .. }).then(|| request.wire.clone());
         let due = request.deadline.max(now + SILENT_FOR);

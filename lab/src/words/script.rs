@@ -50,10 +50,15 @@ impl Call {
         self
     }
 
+    /// What the server knows it by.
+    pub(crate) fn hash(&self) -> String {
+        redis::Script::new(&self.text).get_hash().to_owned()
+    }
+
     /// The command that calls it.
     pub fn command(&self, by: By) -> Cmd {
         let mut command = match by {
-            By::Hash => cmd("EVALSHA").arg(redis::Script::new(&self.text).get_hash()).take(),
+            By::Hash => cmd("EVALSHA").arg(self.hash()).take(),
             By::Text => cmd("EVAL").arg(&*self.text).take(),
         };
         command.arg(self.keys.len()).arg(&self.keys).arg(&self.arguments).take()

@@ -48,7 +48,7 @@ async fn a_connection_that_died_while_nobody_asked_is_made_anew() {
     for count in [1, 3] {
         let stage = Stage::of(count).await;
         let lock = stage.lock();
-        lock.acquire().await.unwrap().release().await.unwrap();
+        stage.warm(&lock).await;
         stage.proxies.iter().for_each(Proxy::cut_all);
         assert!(soon(lock.acquire()).await.is_ok());
     }
@@ -91,7 +91,7 @@ async fn what_a_failed_attempt_cannot_unlock_ends_with_its_ttl() {
     let stage = Stage::of(3).await;
     let proxy = &stage.proxies[2];
     let lock = stage.lock().ttl(Duration::from_secs(2));
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     for server in 0..2 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
     }
@@ -125,8 +125,7 @@ async fn a_reply_later_than_the_ttl_is_refused() {
         let stage = Stage::of(count).await;
         let ttl = Duration::from_millis(300);
         let lock = stage.lock().ttl(ttl).timeout(LONG);
-        // The connections and the scripts are there.
-        stage.warm_up(&lock).await;
+        stage.warm(&lock).await;
         let before: Vec<_> = stage.servers.iter().map(|server| calls(server, "set")).collect();
         stage.proxies.iter().for_each(|proxy| proxy.replies(Flow::IsHeld));
         let attempt = tokio::spawn(async move { lock.acquire().await });
@@ -207,7 +206,7 @@ async fn a_lost_reply_to_a_grant_costs_neither_the_lock_nor_a_token() {
 async fn a_majority_of_lost_replies_strands_nothing() {
     let stage = Stage::of(3).await;
     let lock = stage.lock();
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     stage.proxies.iter().take(2).for_each(|proxy| proxy.cut_once(Cut::After(SET)));
     let error = lock.try_acquire().await.unwrap_err();
     assert!(matches!(error, AcquireError::Unreachable { .. }), "{error}");
@@ -229,7 +228,6 @@ async fn a_release_whose_connection_breaks_is_sent_again() {
     stage.proxies[0].cut_once(Cut::Before(RELEASE));
     assert_eq!(guard.release().await, Ok(Released::Freed), "the second one did it");
     let guard = stage.lock().acquire().await.unwrap();
-    // The script has to be known, or it is its refusal that is lost.
     stage.proxies[0].cut_once(Cut::After(RELEASE));
     assert!(guard.release().await.is_err(), "nobody knows whether the lock was there when it was released");
 }
@@ -251,7 +249,7 @@ async fn the_late_lock_of_a_frozen_server_is_cleaned_up() {
     for count in [1, 3] {
         let stage = Stage::of(count).await;
         let lock = stage.lock();
-        stage.warm_up(&lock).await;
+        stage.warm(&lock).await;
         let before = calls(&stage.servers[0], "set");
         stage.servers.iter().for_each(|server| server.freeze().unwrap());
         let error = lock.try_acquire().await.unwrap_err();
@@ -284,7 +282,7 @@ fn release(stage: &Stage) {
 async fn a_grant_whose_script_the_server_forgot_does_not_come_after_its_release() {
     let stage = Stage::of(1).await;
     let lock = stage.lock();
-    lock.acquire().await.unwrap().release().await.unwrap();
+    stage.warm(&lock).await;
     stage.ask(0, &["SCRIPT", "FLUSH"]);
     // The server knows the release, but not the grant.
     release(&stage);
@@ -292,7 +290,7 @@ async fn a_grant_whose_script_the_server_forgot_does_not_come_after_its_release(
     let releases = stage.asked(RELEASE);
     let abandoned = lock.clone().timeout(LONG);
     let attempt = tokio::spawn(async move { abandoned.acquire().await });
-    stage.proxies[0].until_asked("EVALSHA", 3).await;
+    stage.proxies[0].until_asked("EVALSHA", 1).await;
     attempt.abort();
     stage.proxies[0].until_asked(RELEASE, releases + 1).await;
     let texts = calls(&stage.servers[0], "eval");
@@ -310,7 +308,7 @@ async fn a_lock_that_is_stuck_on_a_silent_connection_is_cleaned_up_there() {
     for count in [1, 3] {
         let stage = Stage::of(count).await;
         let lock = stage.lock();
-        stage.warm_up(&lock).await;
+        stage.warm(&lock).await;
         let before = calls(&stage.servers[0], "set");
         stage.proxies.iter().for_each(Proxy::stall);
         let error = lock.try_acquire().await.unwrap_err();
@@ -343,7 +341,7 @@ async fn a_lock_that_is_stuck_on_a_silent_connection_is_cleaned_up_there() {
 async fn a_late_lock_from_a_silent_connection_does_not_stay() {
     let stage = Stage::of(1).await;
     let lock = stage.lock();
-    lock.acquire().await.unwrap().release().await.unwrap();
+    stage.warm(&lock).await;
     let before = calls(&stage.servers[0], "set");
     let connections = stage.proxies[0].connections();
     stage.proxies[0].stall();

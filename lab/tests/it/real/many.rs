@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::lock::{AcquireError, Lock, Locker, Released};
 use redis::Value;
 
-use super::{PATIENCE, Stage, soon, until};
+use super::{PATIENCE, Stage, number, soon, until};
 
 fn many(locker: &Locker, keys: &[&str]) -> Lock {
     locker.locks(keys).unwrap().ttl(Duration::from_secs(60))
@@ -126,10 +126,7 @@ async fn all_of_them_are_renewed() {
                 stage.ask(server, &["PEXPIRE", key, "15000"]);
             });
         }
-        let left = |key: &str| match stage.ask(0, &["PTTL", key]) {
-            Value::Int(left) => left,
-            other => panic!("PTTL answers with a number, not {other:?}"),
-        };
+        let left = |key: &str| number(&stage.servers[0], &["PTTL", key]);
         until(|| left("a") > 15_000 && left("b") > 15_000 && guard.valid_until() > first, "they are renewed").await;
     }
 }

@@ -80,17 +80,18 @@ impl Stage {
         redis::from_redis_value(self.ask(server, &["GET", "lock"])).unwrap()
     }
 
+    /// Takes a lock once and gives it back, and waits until all servers have heard of that: the connections are there then,
+    /// and nothing of it is under way.
+    async fn warm(&self, lock: &Lock) {
+        let before: Vec<_> = self.servers.iter().map(|server| calls(server, "del")).collect();
+        soon(lock.acquire()).await.unwrap().release().await.unwrap();
+        let have_heard = || self.servers.iter().zip(&before).all(|(server, before)| calls(server, "del") > *before);
+        until(have_heard, "it is given back everywhere").await;
+    }
+
     /// On how many servers the lock stands.
     fn standing(&self) -> usize {
         (0..self.servers.len()).filter(|server| self.key(*server).is_some()).count()
-    }
-
-    /// Takes a lock and gives it back, until every server has heard of both: a majority is enough for the answers, and a
-    /// request that is still on its way would put an entry later.
-    async fn warm_up(&self, lock: &Lock) {
-        lock.acquire().await.unwrap().release().await.unwrap();
-        until(|| self.servers.iter().all(|server| calls(server, "set") >= 1), "all have heard of the lock").await;
-        self.until_free().await;
     }
 
     /// Waits until the lock stands nowhere.
@@ -103,6 +104,11 @@ impl Stage {
 fn ask(server: &Server, command: &[&str]) -> Value {
     let mut connection = redis::Client::open(server.url()).unwrap().get_connection().unwrap();
     redis::cmd(command[0]).arg(&command[1..]).query(&mut connection).unwrap()
+}
+
+/// Asks a server for a number.
+fn number(server: &Server, command: &[&str]) -> i64 {
+    redis::from_redis_value(ask(server, command)).unwrap()
 }
 
 /// How often a server has been asked a command, scripts included.

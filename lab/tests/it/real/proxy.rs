@@ -48,6 +48,8 @@ struct Rules {
     connections: u64,
     /// How many had no end to lead to.
     refused: u64,
+    /// How many pieces were dropped.
+    dropped: u64,
     /// A request was seen that is to be cut when it is answered.
     is_armed: bool,
     /// Counted up to cut all connections.
@@ -127,6 +129,11 @@ impl Proxy {
     /// How many connections there have been.
     pub(super) fn connections(&self) -> u64 {
         self.rules.borrow().connections
+    }
+
+    /// How many pieces were dropped.
+    pub(super) fn dropped(&self) -> u64 {
+        self.rules.borrow().dropped
     }
 
     /// How many connections found no server.
@@ -223,8 +230,7 @@ async fn read(
     seen: Option<Arc<Mutex<Vec<String>>>>,
 ) {
     let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let Ok(length @ 1..) = from.read(&mut buffer).await else { break };
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
         let mut is_cut = false;
         rules.send_if_modified(|rules| {
@@ -296,7 +302,9 @@ async fn write(
             }
         };
         is_dropped |= flow == Flow::IsDropped;
-        if !is_dropped && to.write_all(&piece).await.is_err() {
+        if is_dropped {
+            rules.send_modify(|rules| rules.dropped += 1);
+        } else if to.write_all(&piece).await.is_err() {
             return;
         }
     }

@@ -7,7 +7,7 @@ use redis::Value;
 use tokio::time::Instant;
 
 use super::proxy::{Flow, Proxy};
-use super::{PATIENCE, Stage, ask, calls, server, soon, until};
+use super::{PATIENCE, Stage, ask, calls, number, server, soon, until};
 
 /// Whatever waits for a time-out of a server waits in vain.
 const FOR_EVER: Duration = Duration::from_secs(3600);
@@ -32,10 +32,7 @@ async fn the_largest_of_several_counters_goes_back() {
     for (server, counter) in servers.iter().zip(["5", "1", "1"]) {
         ask(server, &["SET", "{lock}:fence", counter]);
     }
-    let mint = |server: usize| match ask(&servers[server], &["INCR", "{lock}:fence"]) {
-        Value::Int(minted) => minted,
-        other => panic!("INCR answers with a number, not {other:?}"),
-    };
+    let mint = |server: usize| number(&servers[server], &["INCR", "{lock}:fence"]);
     let first = mint(0).max(mint(1));
     let second = mint(1).max(mint(2));
     assert_eq!((first, second), (6, 3));
@@ -45,7 +42,7 @@ async fn the_largest_of_several_counters_goes_back() {
 async fn a_frozen_minority_costs_no_more_than_a_round_trip_to_the_others() {
     let stage = Stage::of(5).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     stage.servers[..2].iter().for_each(|server| server.freeze().unwrap());
     let alive = |stage: &Stage| (2..5).filter(|server| stage.key(*server).is_some()).count();
     for _ in 0..3 {
@@ -76,7 +73,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
     // Two of three have given the lock to somebody else; the third says nothing.
     let stage = Stage::of(3).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     for server in 0..2 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
     }
@@ -87,7 +84,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
     // Two of three are down, the third says nothing.
     let mut stage = Stage::of(3).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     stage.proxies[2].replies(Flow::IsHeld);
     stage.servers[..2].iter_mut().for_each(lab::servers::Server::kill);
     let refused = loop {
@@ -105,7 +102,7 @@ async fn a_failure_is_told_as_soon_as_it_is_certain() {
 async fn another_try_does_not_wait_for_a_frozen_minority_either() {
     let stage = Stage::of(5).await;
     let lock = stage.lock().ttl(TTL).timeout(FOR_EVER);
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     stage.servers[4].freeze().unwrap();
     for server in 0..3 {
         stage.ask(server, &["SET", "lock", "somebody else"]);
@@ -192,7 +189,7 @@ async fn every_failing_path_cleans_up_on_every_server() {
     // Of five servers one has given the lock away, one is down, one loses its reply, one is frozen, one works.
     let mut stage = Stage::of(5).await;
     let lock = stage.lock();
-    stage.warm_up(&lock).await;
+    stage.warm(&lock).await;
     stage.ask(0, &["SET", "lock", "somebody else"]);
     stage.servers[1].kill();
     stage.proxies[2].cut_once(super::proxy::Cut::After("\r\nNX\r\n"));

@@ -27,11 +27,11 @@ async fn in_one_process_others_wait_without_asking_the_server() {
     let stage = Stage::of(1).await;
     let lock = stage.lock();
     let guard = lock.acquire().await.unwrap();
-    let asked = stage.proxies[0].asked("EVALSHA");
+    let asked = stage.proxies[0].asked("EVAL");
     assert_eq!(lock.try_acquire().await.unwrap_err(), AcquireError::Taken);
     let limit = Duration::from_millis(50);
     assert_eq!(lock.acquire_within(limit).await.unwrap_err(), AcquireError::TimedOut { waited: limit });
-    assert_eq!(stage.proxies[0].asked("EVALSHA"), asked);
+    assert_eq!(stage.proxies[0].asked("EVAL"), asked);
     drop(guard);
     assert!(soon(lock.acquire()).await.is_ok());
 }
