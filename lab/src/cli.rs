@@ -91,7 +91,7 @@ Exit codes: 0 if all verdicts are the same, 10 if one differs, 20 if that could 
 
 const AFTER_STRESS: &str = "\
 For example:
-  lab stress redlock#1 --workers 16 --for 30s         the first row of the sheet, for longer
+  lab stress redlock --workers 16 --for 30s           more workers, for longer
   lab stress release-del --pause-rate 0.01            more pauses
   lab stress setnx --kill 0.001                       workers that die and come back
   lab stress fenced --redis 127.0.0.1:6379 --plot run.svg
@@ -133,7 +133,8 @@ Exit codes:
 
 const AFTER_CONFORM: &str = "\
 For example:
-  lab conform redlock#1 --walks 1000 --seed 7
+  lab conform redlock --walks 100                every row of the sheet
+  lab conform redlock#1 --walks 1000 --seed 7    one of them, other walks
   lab conform my-lock.toml --faults pause=1,restart=1
 
 Each walk takes steps that the model allows, drawn at random, in the model and on real servers, and compares after each step

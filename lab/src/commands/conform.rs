@@ -7,6 +7,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use world::{Action, Setup, Witnesses, World};
 
+use super::check::Plan;
 use super::one::one;
 use crate::args::{Changes, Settled};
 use crate::cli::{self, Format};
@@ -16,6 +17,7 @@ use crate::interrupt;
 use crate::output::{Output, tell};
 use crate::render;
 use crate::replay::{Ending, Outcome, Stage, replay};
+use crate::target::Target;
 
 /// What came of the walks.
 #[derive(Clone, Debug)]
@@ -47,14 +49,35 @@ impl Conformed {
 pub(super) fn run(raw: &cli::Conform, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
     let faults = (!raw.faults.is_empty()).then(|| raw.faults.join(","));
     let changes = Changes { set: raw.set.clone(), faults, ..Changes::default() };
-    let plan = one(&raw.target, &changes, None)?;
+    let plans = plans(&raw.target, &changes)?;
     interrupt::listen(true);
-    let conformed = conform(&plan.name(), &plan.scenario, raw, settled)?;
-    output.put(&match raw.format {
-        Format::Text => render::replay::conformed(&conformed, settled),
-        Format::Json => render::replay::conformed_json(&conformed),
-    })?;
-    Ok(conformed.exit())
+    let mut all = Vec::new();
+    for plan in plans {
+        let conformed = conform(&plan.name(), &plan.scenario, raw, settled)?;
+        if raw.format == Format::Text {
+            output.put(&render::replay::conformed(&conformed, settled))?;
+        }
+        all.push(conformed);
+        if interrupt::is_interrupted() {
+            break;
+        }
+    }
+    if raw.format == Format::Json {
+        output.put(&render::replay::conformed_json(&all))?;
+    }
+    Ok(Exit::first(all.iter().map(Conformed::exit)))
+}
+
+/// What is walked through: of a sheet, all its rows.
+fn plans(called: &str, changes: &Changes) -> Result<Vec<Plan>, Failure> {
+    let rows = match Target::find(called) {
+        Ok(target) if changes.faults.is_none() => target.scenario.rows.len(),
+        Ok(_) | Err(_) => 0,
+    };
+    if rows == 0 {
+        return one(called, changes, None).map(|plan| vec![plan]);
+    }
+    (1..=rows).map(|row| one(&format!("{called}#{row}"), changes, None)).collect()
 }
 
 fn conform(called: &str, scenario: &Scenario, raw: &cli::Conform, settled: &Settled) -> Result<Conformed, Failure> {

@@ -23,6 +23,7 @@ use crate::output::{Output, tell};
 use crate::render;
 use crate::servers::{self, Options, Server};
 use crate::stress::{self, Addresses, Faults, Injected, Outcome, Plan, Sights, Sums};
+use crate::target::Target;
 
 /// What real runs can show: what a safety property forbids.
 pub(crate) const SEEN: [Property; 4] =
@@ -99,7 +100,10 @@ impl Findings {
 
 /// Runs the workers.
 pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> Result<Exit, Failure> {
-    let changes = Changes { set: raw.set.clone(), ..Changes::default() };
+    // The rows of a sheet differ in their faults, and here other faults are injected.
+    let is_sheet = Target::find(&raw.target).is_ok_and(|target| !target.scenario.rows.is_empty());
+    let faults = is_sheet.then(|| "none".to_owned());
+    let changes = Changes { set: raw.set.clone(), faults, ..Changes::default() };
     let mut check = one(&raw.target, &changes, None)?;
     as_it_is_run(&mut check, &raw)?;
     let plan = plan(&raw, &check.scenario)?;

@@ -231,16 +231,34 @@ struct Parting<'a> {
     choices: Vec<String>,
 }
 
-/// The document of walks.
-pub(crate) fn conformed_json(found: &Conformed) -> String {
+/// The document of walks: of a sheet, one for each row.
+pub(crate) fn conformed_json(found: &[Conformed]) -> String {
+    #[derive(Serialize)]
+    struct Rows<'a> {
+        schema: u32,
+        verdict: &'static str,
+        runs: Vec<Walks<'a>>,
+    }
+    if let [one] = found {
+        return written(&walks(one));
+    }
+    let verdict = word(Exit::first(found.iter().map(Conformed::exit)));
+    written(&Rows { schema: SCHEMA, verdict, runs: found.iter().map(walks).collect() })
+}
+
+fn word(exit: Exit) -> &'static str {
+    if exit == Exit::Holds { "conforms" } else { exit.word() }
+}
+
+fn walks(found: &Conformed) -> Walks<'_> {
     let parting = found.parted.as_ref().and_then(|(walk, choices, outcome)| {
         let Parted { step, why } = parted(&outcome.ending)?;
         let choices = choices.iter().map(|action| Choice(*action).to_string()).collect();
         Some(Parting { walk: *walk, step, why, choices })
     });
-    written(&Walks {
+    Walks {
         schema: SCHEMA,
-        verdict: if found.exit() == Exit::Holds { "conforms" } else { found.exit().word() },
+        verdict: word(found.exit()),
         scenario: Subject {
             id: &found.scenario.id,
             title: found.scenario.full_title(),
@@ -252,5 +270,5 @@ pub(crate) fn conformed_json(found: &Conformed) -> String {
         steps: found.steps,
         parted: parting,
         seconds: found.elapsed.as_secs_f64(),
-    })
+    }
 }

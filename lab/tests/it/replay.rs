@@ -129,6 +129,11 @@ fn random_walks_conform() {
     assert!(found["walks"] == 20 && found["steps"].as_u64().unwrap() > 100, "{found}");
     let text = lab(&["conform", "redlock#1", "--walks", "3", "--seed", "7"]).ok(0);
     assert!(text.starts_with("conforms  redlock"), "{text}");
+    let text = lab(&["conform", "redlock", "--walks", "1"]).ok(0);
+    assert!(text.lines().count() >= 8 && text.lines().all(|line| line.starts_with("conforms  redlock: ")), "{text}");
+    let done = lab(&["conform", "redlock", "--walks", "1", "--format", "json"]);
+    let found: Value = serde_json::from_str(&done.out).unwrap();
+    assert!(found["verdict"] == "conforms" && found["runs"].as_array().unwrap().len() >= 8, "{found}");
     let done = lab(&["conform", "failover-any", "--walks", "3"]);
     assert_eq!(done.code, Some(42), "{}", done.out);
 }

@@ -24,6 +24,17 @@ fn stress(arguments: &[&str]) -> (i32, Value) {
     (done.code.unwrap(), serde_json::from_str(&done.out).unwrap())
 }
 
+/// The first run of several in which something was to be seen: how much happens in one depends on what else the machine does.
+fn stress_until(arguments: &[&str], is_seen: impl Fn(&Value) -> bool) -> (i32, Value) {
+    for _ in 0..15 {
+        let (code, found) = stress(arguments);
+        if is_seen(&found) {
+            return (code, found);
+        }
+    }
+    panic!("it was seen in none of the runs of {arguments:?}");
+}
+
 fn property<'v>(found: &'v Value, name: &str) -> &'v Value {
     found["properties"].as_array().unwrap().iter().find(|p| p["name"] == name).unwrap()
 }
@@ -40,32 +51,35 @@ fn in_lease(found: &Value, name: &str) -> u64 {
 #[test]
 fn a_holder_that_has_no_eye_on_the_clock_overlaps_with_others_under_pauses() {
     let folder = Folder::new();
-    let (code, found) = stress(&[&own(&folder, "naive", ""), "--pause-rate", "1%"]);
+    let (code, found) = stress_until(&[&own(&folder, "naive", ""), "--pause-rate", "1%"], |found| {
+        seen(found, "mutual-exclusion") > 0 && seen(found, "no-lost-update") > 0
+    });
     assert_eq!((code, found["verdict"].as_str()), (12, Some("violated")));
-    assert!(seen(&found, "mutual-exclusion") > 0 && seen(&found, "no-lost-update") > 0, "{found}");
     assert_eq!(property(&found, "mutual-exclusion")["under"], serde_json::json!(["pause"]));
     assert!(found["short"].as_u64().unwrap() >= seen(&found, "no-lost-update"), "the balance says the same: {found}");
     assert_eq!(seen(&found, "no-wrong-release"), 0, "it compares before it deletes");
-    assert!(in_lease(&found, "pause") > 0 && found["updates"].as_u64().unwrap() > 100);
+    assert!(in_lease(&found, "pause") > 0 && found["updates"].as_u64().unwrap() > 10);
 }
 
 #[test]
 fn a_holder_that_looks_at_the_clock_under_a_fence_shows_nothing() {
     let folder = Folder::new();
     let fenced = "fencing = \"with-grant\"\n[resource]\ncheck = \"on-read-and-write\"\n";
-    let (code, found) = stress(&[&own(&folder, "clocked", fenced), "--pause-rate", "1%", "--kill", "0.2%"]);
-    assert_eq!(code, 0, "{found}");
-    assert!(in_lease(&found, "pause") > 0 && in_lease(&found, "crash") > 0, "{found}");
-    assert_eq!((found["short"].as_u64(), found["lost"].as_u64().unwrap() > 0), (Some(0), true));
+    let (code, found) =
+        stress_until(&[&own(&folder, "clocked", fenced), "--pause-rate", "1%", "--kill", "0.2%"], |found| {
+            in_lease(found, "pause") > 0 && in_lease(found, "crash") > 0
+        });
+    assert_eq!((code, found["short"].as_u64()), (0, Some(0)), "{found}");
 }
 
 #[test]
 fn a_delete_that_asks_nobody_deletes_what_is_anothers() {
-    let (code, found) = stress(&["release-del", "--pause-rate", "1%"]);
+    let is_seen = |found: &Value| seen(found, "no-wrong-release") > 0;
+    let (code, _) = stress_until(&["release-del", "--pause-rate", "1%"], is_seen);
     assert_eq!(code, 12);
-    assert!(seen(&found, "no-wrong-release") > 0, "{found}");
-    let (_, found) = stress(&["release-constant-token", "--pause-rate", "1%"]);
-    assert!(seen(&found, "no-wrong-release") > 0, "though all tokens are the same: {found}");
+    // Though all tokens are the same.
+    let (code, _) = stress_until(&["release-constant-token", "--pause-rate", "1%"], is_seen);
+    assert_eq!(code, 12);
 }
 
 #[test]
@@ -73,9 +87,10 @@ fn what_the_checker_says_cannot_be_is_told_apart() {
     let folder = Folder::new();
     // No pause of the model is as long as a lease, and each of the run is longer.
     let bounded = own(&folder, "naive", "[world]\nlongest_pause = 1\n");
-    let (code, found) = stress(&[&bounded, "--pause-rate", "1%", "--longest-pause", "400ms"]);
+    let (code, found) = stress_until(&[&bounded, "--pause-rate", "1%", "--longest-pause", "400ms"], |found| {
+        seen(found, "mutual-exclusion") > 0
+    });
     assert_eq!(property(&found, "mutual-exclusion")["checker"], "holds", "{found}");
-    assert!(seen(&found, "mutual-exclusion") > 0);
     assert_eq!((code, found["verdict"].as_str()), (31, Some("unexpected")));
 }
 
@@ -92,10 +107,19 @@ fn a_run_without_a_fault_in_a_lease_is_vacuous() {
 
 #[test]
 fn several_servers_that_restart_without_a_disk_are_a_fault_too() {
-    let (code, found) = stress(&["redlock#1", "--restart", "100ms", "--pause-rate", "0"]);
+    let (code, found) =
+        stress_until(&["redlock#1", "--restart", "100ms", "--pause-rate", "0"], |found| in_lease(found, "restart") > 0);
     assert!([12, 20, 0].contains(&code), "{found}");
-    assert!(in_lease(&found, "restart") > 0, "{found}");
     assert!(found["command"].as_str().unwrap().contains("restart=1"), "the checker tries it as well");
+}
+
+#[test]
+fn a_sheet_is_run_without_the_faults_of_its_rows() {
+    let (code, found) = stress_until(&["redlock", "--pause-rate", "1%"], |found| {
+        found["updates"].as_u64().unwrap() > 0 && in_lease(found, "pause") > 0
+    });
+    assert!([0, 12, 20].contains(&code), "{found}");
+    assert!(found["command"].as_str().unwrap().ends_with("--faults pause=1"), "{found}");
 }
 
 #[test]
@@ -138,8 +162,8 @@ fn ctrl_c_ends_it_and_tells_what_was_seen() {
 
 #[test]
 fn what_cannot_be_run_is_refused() {
-    let said = lab(&["stress", "redlock"]).failed(2);
-    assert!(said.contains("redlock is a sheet"), "{said}");
+    let said = lab(&["stress", "redlokc"]).failed(1);
+    assert!(said.contains("did you mean redlock"), "{said}");
     let said = lab(&["stress", "redlock#1", "--redis", "127.0.0.1:1"]).failed(2);
     assert!(said.contains("expected 3 addresses, found 1") || said.contains("expected 5 addresses, found 1"), "{said}");
     let said = lab(&["stress", "setnx#1", "--tick", "1.5ms"]).failed(2);
