@@ -47,7 +47,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// Everything that was seen.
+    /// Everything that was seen that a property forbids, with the evidence.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Property, &str)> {
         self.evidence.iter().map(|(property, says)| (*property, says.as_str()))
     }

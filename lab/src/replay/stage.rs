@@ -261,8 +261,7 @@ impl Stage {
 
     /// Writes something where there is nothing else to bring to disk, so that all lock servers do so when their clocks move.
     pub(super) fn pulse(&mut self, up: impl Fn(u8) -> bool) -> Result<(), Trouble> {
-        for (index, host) in (0..).zip(self.nodes.iter_mut()).filter(|(index, _)| up(*index)) {
-            let _: u8 = index;
+        for (_, host) in (0..).zip(self.nodes.iter_mut()).filter(|(index, _)| up(*index)) {
             host.ask(cmd("SET").arg(PULSE).arg(host.now.to_string().as_str()))?;
         }
         Ok(())
