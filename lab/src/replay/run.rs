@@ -111,8 +111,6 @@ impl<'a> Run<'a> {
             }
         }
         if setup.persistence == Persistence::EverySecond {
-            // What is on its way to disk would take with it what is written from here on.
-            stage.settle(|_| true)?;
             stage.pulse(|_| true)?;
             stage.tick(1000, None)?;
             stage.settle(|_| true)?;

@@ -135,19 +135,42 @@ impl Host {
             .ok_or_else(|| Trouble(format!("there is no append-only file in {}", folder.display())))
     }
 
-    /// Waits until all that was written is on disk. Something is written if there is nothing, because a server notes only
-    /// when it last had something to bring to disk.
+    /// Writes something that is brought to disk when the next second begins, not before.
+    ///
+    /// A server brings to disk what it has when the second has changed since it last did so, and remembers only when it had
+    /// something. So the first write may go to disk at once; the second one, in the same second, waits for the next.
+    fn pulse(&mut self) -> Result<(), Trouble> {
+        for number in 0..2 {
+            self.ask(cmd("SET").arg(PULSE).arg(number))?;
+            self.until_quiet()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is on its way to the file or to the disk.
+    fn until_quiet(&mut self) -> Result<(), Trouble> {
+        let begin = Instant::now();
+        loop {
+            let answer = self.ask(cmd("INFO").arg("persistence"))?;
+            let text = redis::from_redis_value::<String>(answer).map_err(|error| Trouble(error.to_string()))?;
+            let is_none = |key: &str| text.lines().any(|line| line == format!("{key}:0"));
+            if is_none("aof_pending_bio_fsync") && is_none("aof_buffer_length") {
+                return Ok(());
+            }
+            in_time(begin)?;
+        }
+    }
+
+    /// Waits until all that was written is on disk, and nothing more is on its way there.
     fn settle(&mut self) -> Result<(), Trouble> {
         let log = self.log()?;
         let begin = Instant::now();
         while self.board.length_on_disk(&log)? != Some(std::fs::metadata(&log)?.len()) {
-            if begin.elapsed() > PATIENCE {
-                return Err(Trouble("a server did not bring its append-only file to disk in time".to_owned()));
-            }
+            in_time(begin)?;
             // It is asked, because it looks at its clock when it is.
             self.ask(&cmd("PING"))?;
         }
-        Ok(())
+        self.until_quiet()
     }
 
     /// Cuts off what was not on disk yet.
@@ -158,6 +181,13 @@ impl Host {
         std::fs::File::options().write(true).open(&log)?.set_len(length)?;
         Ok(())
     }
+}
+
+fn in_time(begin: Instant) -> Result<(), Trouble> {
+    if begin.elapsed() > PATIENCE {
+        return Err(Trouble("a server did not bring its append-only file to disk in time".to_owned()));
+    }
+    Ok(())
 }
 
 fn connect(server: &Server) -> Result<Connection, Trouble> {
@@ -259,10 +289,10 @@ impl Stage {
         host.show(host.now.saturating_add_signed(ms))
     }
 
-    /// Writes something where there is nothing else to bring to disk, so that all lock servers do so when their clocks move.
+    /// Writes something, so that all lock servers bring what they have to disk when their clocks move, and not before.
     pub(super) fn pulse(&mut self, up: impl Fn(u8) -> bool) -> Result<(), Trouble> {
         for (_, host) in (0..).zip(self.nodes.iter_mut()).filter(|(index, _)| up(*index)) {
-            host.ask(cmd("SET").arg(PULSE).arg(host.now.to_string().as_str()))?;
+            host.pulse()?;
         }
         Ok(())
     }

@@ -140,6 +140,21 @@ fn counterexamples_happen() {
     assert!(seen >= 8, "{seen}");
 }
 
+/// What a power loss leaves depends on when a server brings its file to disk, which it does beside all else.
+#[test]
+fn a_power_loss_leaves_the_same_every_time() {
+    let mut stages = Stages::default();
+    let scenario = catalogue::find("redlock-restart-every-second").unwrap().unwrap();
+    let limits = Limits { max_states: Some(MAX_STATES), ..Limits::default() };
+    let report = check(&scenario, &limits, &mut check::explore::Unwatched).unwrap();
+    let found = report.properties.iter().find(|p| p.trace().is_some()).unwrap();
+    let choices = choices(found.trace().unwrap());
+    for run in 0..50 {
+        let outcome = stages.replay(&scenario, &choices).unwrap();
+        assert_eq!(outcome.ending, Ending::Complete, "run {run}: {outcome:?}");
+    }
+}
+
 /// A simulated server that is wrong in one way must be found out by what is compared: here the real one is.
 #[test]
 fn a_server_that_is_not_as_the_model_says_is_found_out() {
