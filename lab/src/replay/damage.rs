@@ -9,6 +9,7 @@ use world::Acquisition;
 
 use super::run::{DEPOSIT, WITHDRAWAL};
 use crate::account::Answer;
+use crate::words::{Deed, Puts};
 
 /// A key: its value, and the milliseconds that are left of it (−1: no end).
 pub(super) type Key = (Option<Vec<u8>>, i64);
@@ -83,29 +84,30 @@ impl Damage {
     /// A lock server has carried out a request.
     pub(super) fn served(&mut self, sight: Sight) {
         let Sight { node, resource, verb, by, was, is, is_done, quorum, nests } = sight;
-        let place = (node, resource);
+        let (place, deed) = ((node, resource), Deed::of(verb));
+        let frees = deed == Deed::Frees;
         if was.0.is_none() {
             self.owners.remove(&place);
         }
         let owner = self.owner(node, resource);
-        let is_own = owner.is_none_or(|owner| owner.is(by) || nests && !frees(verb) && owner.client == by.client);
+        let is_own = owner.is_none_or(|owner| owner.is(by) || nests && !frees && owner.client == by.client);
         // Of a lock that is held several times, only the last release frees it; a renewal at once changes nothing to be seen.
-        let took_effect = was.0.is_some() && if frees(verb) { is.0.is_none() } else { is_done };
-        if is_about_own(verb) && took_effect && !is_own {
+        let took_effect = was.0.is_some() && if frees { is.0.is_none() } else { is_done };
+        if deed.is_about_own() && took_effect && !is_own {
             let did = if is.0.is_none() { "deleted" } else { "took effect on" };
             let (value, whose) = (text(&was.0), owner.map_or('?', |owner| name(owner.client)));
             self.note(Property::NoWrongRelease, || {
                 format!(
                     "the lock on server {} held {value}, the acquisition of {whose}; {} of {} {did} it",
                     node + 1,
-                    if frees(verb) { "the release" } else { "the renewal" },
+                    if frees { "the release" } else { "the renewal" },
                     name(by.client)
                 )
             });
         }
         if is.0.is_none() {
             self.owners.remove(&place);
-        } else if was.0.is_none() || overwrites(verb) && was != is {
+        } else if was.0.is_none() || Puts::of(verb).overwrites() && was != is {
             self.owners.insert(place, by);
             self.count_grant(resource, by, quorum);
         }
@@ -172,20 +174,4 @@ pub(super) fn name(client: u8) -> char {
 /// What a key holds, as people read it.
 pub(super) fn text(value: &Option<Vec<u8>>) -> String {
     value.as_ref().map_or("nothing".to_owned(), |value| value.escape_ascii().to_string())
-}
-
-fn frees(verb: Verb) -> bool {
-    matches!(verb, Verb::Del | Verb::CompareAndDelete | Verb::Exit)
-}
-
-fn is_about_own(verb: Verb) -> bool {
-    let renews = matches!(
-        verb,
-        Verb::SetXxPx | Verb::SetPx | Verb::Pexpire | Verb::Limit | Verb::CompareAndExtend | Verb::ExtendOrCreate
-    );
-    renews || frees(verb)
-}
-
-fn overwrites(verb: Verb) -> bool {
-    matches!(verb, Verb::SetXxPx | Verb::SetPx | Verb::Claim | Verb::GetSet)
 }

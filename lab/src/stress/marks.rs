@@ -12,7 +12,7 @@ use redis::Value;
 
 use super::ledger::{Ledger, Sight};
 use crate::driver::{Request, Wall, Watch};
-use crate::words::{Call, Wire, Words};
+use crate::words::{Call, Deed, Puts, Wire, Words};
 
 /// The script around another one: `act` is that.
 ///
@@ -44,15 +44,6 @@ local grant = redis.call('HGET', mark, 'by') == me and redis.call('HGET', mark, 
 return {owner, grant, redis.call('EXISTS', entry), reply}
 ",
 );
-
-/// When a command makes the entry a new one of its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writes {
-    Never,
-    IfAbsent,
-    IfPresent,
-    Always,
-}
 
 /// Whoever keeps the marks of one client.
 #[derive(Debug)]
@@ -86,7 +77,8 @@ impl Watch for Marks {
     fn look(&mut self, request: Request, wire: Wire) -> (Wire, Self::Look) {
         let Request { resource, verb, .. } = request;
         let words = &self.words[usize::from(resource.0)];
-        if !is_marked(verb) {
+        let (deed, puts) = (Deed::of(verb), Puts::of(verb));
+        if puts == Puts::Never && !deed.is_about_own() {
             return (wire, Box::new(std::convert::identity));
         }
         let inner = match wire {
@@ -96,26 +88,27 @@ impl Watch for Marks {
         };
         let me = self.name(request);
         let mark = [words.names.fence.as_slice(), b":mark"].concat();
-        let counts = match (grants(verb), verb == Verb::GetSet) {
+        let counts = match (deed == Deed::Takes, verb == Verb::GetSet) {
             (true, true) => "over",
             (true, false) => "always",
             (false, _) => "",
         };
-        let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(writes(verb).word()).arg(counts).arg(&me);
+        let call = inner.within(AROUND.0, AROUND.1).key(&mark).arg(word(puts)).arg(counts).arg(&me);
         let (ledger, worker, grants_kept) = (Arc::clone(&self.ledger), self.worker, self.grants.clone());
         // Whoever holds a lock already may extend it and take it again under another number.
-        let nests = self.policy.reentrance != Reentrance::Nothing && !frees(verb);
+        let nests = self.policy.reentrance != Reentrance::Nothing && deed != Deed::Frees;
         let life = format!("{:032x}/", self.life);
         let look = move |answer: Value| {
             let Some(Parted { owner, grant, is_gone, reply }) = parted(&answer) else { return answer };
-            if let Some(kept) = grants_kept.filter(|_| grants(verb) && grant > 0) {
+            if let Some(kept) = grants_kept.filter(|_| deed == Deed::Takes && grant > 0) {
                 kept[usize::from(resource.0)].store(grant, Ordering::Relaxed);
             }
             let is_own = owner == me || nests && owner.starts_with(&life);
             // Of a lock that is held several times, only the last release frees it.
-            let took_effect = if frees(verb) { is_gone } else { !matches!(reply, Value::Nil | Value::Int(0)) };
-            if is_about_own(verb) && took_effect && !owner.is_empty() && !is_own {
-                ledger.sight(worker, Sight::WrongRelease { frees: frees(verb) });
+            let frees = deed == Deed::Frees;
+            let took_effect = if frees { is_gone } else { !matches!(reply, Value::Nil | Value::Int(0)) };
+            if deed.is_about_own() && took_effect && !owner.is_empty() && !is_own {
+                ledger.sight(worker, Sight::WrongRelease { frees });
             }
             reply
         };
@@ -150,89 +143,12 @@ fn parted(answer: &Value) -> Option<Parted> {
     })
 }
 
-impl Writes {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::IfAbsent => "absent",
-            Self::IfPresent => "present",
-            Self::Always => "always",
-        }
+/// The word of the script for when a command puts an entry.
+fn word(puts: Puts) -> &'static str {
+    match puts {
+        Puts::Never => "never",
+        Puts::IfAbsent => "absent",
+        Puts::IfPresent => "present",
+        Puts::Always => "always",
     }
-}
-
-fn is_marked(verb: Verb) -> bool {
-    writes(verb) != Writes::Never || is_about_own(verb)
-}
-
-fn writes(verb: Verb) -> Writes {
-    match verb {
-        Verb::SetNxPx | Verb::Setnx | Verb::Enter | Verb::ExtendOrCreate => Writes::IfAbsent,
-        Verb::SetXxPx => Writes::IfPresent,
-        Verb::SetPx | Verb::Claim | Verb::GetSet => Writes::Always,
-        Verb::Pexpire
-        | Verb::Limit
-        | Verb::CompareAndExtend
-        | Verb::Get
-        | Verb::Look
-        | Verb::Del
-        | Verb::Clear
-        | Verb::CompareAndDelete
-        | Verb::Exit
-        | Verb::Incr
-        | Verb::Wait
-        | Verb::Subscribe => Writes::Never,
-    }
-}
-
-/// Whether a new entry is a grant: what a renewal creates anew is the grant that its holder has already.
-fn grants(verb: Verb) -> bool {
-    match verb {
-        Verb::SetNxPx | Verb::Setnx | Verb::Enter | Verb::Claim | Verb::GetSet => true,
-        Verb::ExtendOrCreate
-        | Verb::SetXxPx
-        | Verb::SetPx
-        | Verb::Pexpire
-        | Verb::Limit
-        | Verb::CompareAndExtend
-        | Verb::Get
-        | Verb::Look
-        | Verb::Del
-        | Verb::Clear
-        | Verb::CompareAndDelete
-        | Verb::Exit
-        | Verb::Incr
-        | Verb::Wait
-        | Verb::Subscribe => false,
-    }
-}
-
-/// Whether a command is a release or a renewal, which must not take effect on another's entry.
-fn is_about_own(verb: Verb) -> bool {
-    match verb {
-        Verb::SetXxPx
-        | Verb::SetPx
-        | Verb::Pexpire
-        | Verb::Limit
-        | Verb::CompareAndExtend
-        | Verb::ExtendOrCreate
-        | Verb::Del
-        | Verb::CompareAndDelete
-        | Verb::Exit => true,
-        Verb::SetNxPx
-        | Verb::Setnx
-        | Verb::Enter
-        | Verb::Claim
-        | Verb::GetSet
-        | Verb::Get
-        | Verb::Look
-        | Verb::Clear
-        | Verb::Incr
-        | Verb::Wait
-        | Verb::Subscribe => false,
-    }
-}
-
-fn frees(verb: Verb) -> bool {
-    matches!(verb, Verb::Del | Verb::CompareAndDelete | Verb::Exit)
 }

@@ -4,6 +4,7 @@
 //! are read. The conformance tests hold it against the simulated server. It needs Redis 7.0 or later (`SET … NX GET`), which
 //! tells who holds the lock in the same answer that refuses it.
 
+mod deed;
 mod entry;
 mod names;
 mod script;
@@ -13,6 +14,7 @@ use core::fmt;
 use protocol::{Fence, Policy, Reply, Ticks, Verb};
 use redis::{Cmd, Value, cmd};
 
+pub(crate) use deed::{Deed, Puts};
 pub use entry::{Entry, Form};
 pub use names::Names;
 pub use script::{By, Call};
