@@ -65,6 +65,24 @@ async fn a_connection_that_is_made_but_never_answers() {
     assert_eq!(stands(&stage.servers[0]), NONE);
 }
 
+/// Of a connection the kernel tells which timer runs for it: 02 is that of keep-alive.
+#[tokio::test]
+async fn the_system_looks_after_an_idle_connection() {
+    let server = super::server();
+    let node = Node::new(&server.url()).unwrap();
+    assert!(send(&node, &["PING"]).await.is_ok());
+    let port = format!(":{:04X}", server.port());
+    let is_kept_alive = || {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        table.lines().skip(1).any(|line| {
+            let columns: Vec<&str> = line.split_whitespace().collect();
+            // Its far end is the server, it is established, and its timer is that of keep-alive.
+            columns[2].ends_with(&port) && columns[3] == "01" && columns[5].starts_with("02:")
+        })
+    };
+    until(is_kept_alive, "the connection is kept alive").await;
+}
+
 #[tokio::test]
 async fn a_reset_before_and_after_the_server_has_read_it() {
     let stage = Stage::of(1).await;

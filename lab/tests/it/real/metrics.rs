@@ -1,6 +1,8 @@
 //! What the locks count, heard by a recorder of our own.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Once;
 use std::time::Duration;
 
 use ::metrics::LocalRecorderGuard;
@@ -9,6 +11,10 @@ use lab::lock::{AcquireError, ExtendError, Released, metrics};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use protocol::{Fence, Seen, TokenCheck};
 use redis::Value;
+use tracing::Subscriber;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 use world::Compare;
 
 use super::proxy::Flow;
@@ -147,6 +153,59 @@ async fn what_an_account_refuses_is_counted_by_who_was_refused() {
     assert_eq!(write(1, b"first"), Answer::Stale);
     lock.count_rejection(Some(1));
     assert_eq!(heard.count(metrics::FENCING_REJECTIONS, "backend=redis,class=payments"), 1);
+}
+
+thread_local! {
+    /// What is logged on this thread, for those who look at the level INFO and for those who look at DEBUG. A test has a
+    /// thread of its own.
+    static LOGS: RefCell<[Vec<u8>; 2]> = RefCell::default();
+}
+
+/// Writes into the log of this thread.
+struct Log(usize);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOGS.with_borrow_mut(|logs| logs[self.0].extend_from_slice(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(log: usize, level: LevelFilter) -> impl Layer<S> {
+    tracing_subscriber::fmt::layer().with_ansi(false).with_writer(move || Log(log)).with_filter(level)
+}
+
+/// Listens for the whole process: whether anybody listens is remembered for all threads.
+fn listen() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let subscriber =
+            tracing_subscriber::registry().with(layer(0, LevelFilter::INFO)).with(layer(1, LevelFilter::DEBUG));
+        tracing::subscriber::set_global_default(subscriber).unwrap();
+    });
+}
+
+#[tokio::test]
+async fn the_key_is_logged_for_those_alone_who_look_closely() {
+    listen();
+    let mut stage = Stage::of(1).await;
+    let lock = stage.locker().lock("secret\n").unwrap().class("orders");
+    let guard = lock.acquire().await.unwrap();
+    guard.extend().await.unwrap();
+    assert!(stage.locker().lock("secret\n").unwrap().try_acquire().await.is_err());
+    stage.ask(0, &["FLUSHALL"]);
+    assert_eq!(guard.extend().await, Err(ExtendError::Lost));
+    drop(guard);
+    stage.servers[0].kill();
+    assert!(stage.locker().lock("secret\n").unwrap().try_acquire().await.is_err());
+    let [info, debug] = LOGS.take().map(|log| String::from_utf8(log).unwrap());
+    assert!(info.contains("the lock is lost") && info.contains("a lock server failed"), "{info}");
+    assert!(!info.contains("secret"), "{info}");
+    assert!(debug.contains("secret\\n"), "escaped: {debug}");
 }
 
 #[tokio::test]
