@@ -105,6 +105,7 @@ Exit codes, of several the first that applies:
    1  a server or a file fails
   31  something was seen that the checker says cannot be
   12  a safety property was seen violated, as the checker says it can be
+  11  a lock stands for ever when all workers have left
   20  nothing was seen, and the checker could not decide everything
   21  vacuous: nothing was seen, but no fault fell into a held lease, or no update was made
    0  nothing was seen";

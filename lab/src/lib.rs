@@ -33,7 +33,8 @@
 //! if the model and the real run part, 41 if nothing came of it, and 42 if real servers cannot be made to do it; `lab conform` with
 //! 0, 40 or 42.
 //!
-//! `lab stress` ends with 0 if nothing was seen that a safety property forbids, with 12 if something was, with 31 if it was
+//! `lab stress` ends with 0 if nothing was seen that a safety property forbids, with 12 if something was (11 if a lock stands for ever when
+//! all have left), with 31 if it was
 //! something that the checker says cannot be, with 21 if no fault fell into a held lease, and with 20 if nothing was seen but
 //! the checker could not decide everything.
 //!

@@ -93,8 +93,9 @@ impl Findings {
         });
         let is_open = |p: &check::PropertyReport| p.verdict == Verdict::Inconclusive;
         let open = self.report.properties.iter().any(is_open).then_some(Exit::Inconclusive);
+        let orphan = (!self.outcome.orphans.is_empty()).then_some(Exit::Deadlock);
         let is_vacuous = self.faults_in_lease() == 0 || self.outcome.sums.updates == 0;
-        Exit::first(seen.chain(open).chain(is_vacuous.then_some(Exit::Vacuous)))
+        Exit::first(seen.chain(orphan).chain(open).chain(is_vacuous.then_some(Exit::Vacuous)))
     }
 }
 
@@ -112,14 +113,15 @@ pub(super) fn run(raw: cli::Stress, settled: &Settled, output: &mut Output) -> R
     let report = checked(&check, &raw, settled)?;
     let outcome = stressed(&plan, &raw, settled)?;
     let findings = Findings { check, report, plan, outcome };
-    if let Some(path) = &raw.plot {
-        draw(&findings, path, settled)?;
-    }
+    // What was seen is told, whatever becomes of the drawing.
+    let drawn = raw.plot.as_ref().map_or(Ok(()), |path| draw(&findings, path, settled));
     output.put(&match raw.format {
         Format::Text => render::stress::text(&findings, settled),
         Format::Json => render::stress_json::text(&findings),
     })?;
-    Ok(findings.exit())
+    let Err(failure) = drawn else { return Ok(findings.exit()) };
+    failure.report(settled);
+    Ok(failure.exit().min(findings.exit()))
 }
 
 /// Makes of the scenario what is run: the work is as long as somebody says, and no message is under way for long.

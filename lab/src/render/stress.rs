@@ -27,6 +27,7 @@ pub(crate) fn text(findings: &Findings, settled: &Settled) -> String {
     verdicts(&mut page, findings);
     if !settled.quiet {
         firsts(&mut page, findings);
+        orphans(&mut page, findings);
         end(&mut page, findings);
     }
     page.finish()
@@ -151,6 +152,16 @@ pub(super) fn in_words(said: &Said) -> String {
     }
 }
 
+/// Locks that stand for ever when everybody has left.
+fn orphans(page: &mut Page<'_>, findings: &Findings) {
+    for (lock, server) in &findings.outcome.orphans {
+        let name = findings.check.scenario.resource_names().get(*lock).cloned().unwrap_or_default();
+        let says = format!("{name} on server {} stands without end, and everybody has left", server + 1);
+        page.gap();
+        page.hanging(Line::of(Paint::Faint, "  orphan"), Paint::Plain, 27, &says);
+    }
+}
+
 fn firsts(page: &mut Page<'_>, findings: &Findings) {
     let firsts = SEEN.into_iter().filter_map(|property| Some((property, findings.seen(property).first?)));
     let firsts: Vec<(Property, (Duration, String))> = firsts.collect();
@@ -172,44 +183,33 @@ fn firsts(page: &mut Page<'_>, findings: &Findings) {
 fn end(page: &mut Page<'_>, findings: &Findings) {
     page.gap();
     let exit = findings.exit();
-    let text = match exit {
-        Exit::Unexpected => {
+    let (colour, text) = match exit {
+        Exit::Unexpected => (
+            Paint::Bad,
             "Something was seen that the checker says cannot be: one of the two is wrong, or the run had what the \
-             scenario has not: more clients, more updates (--set updates=2), longer pauses."
-        }
-        Exit::Violated => "A safety property was seen violated, on real servers.",
-        Exit::Inconclusive => {
-            "Nothing was seen, but the checker could not decide everything. --max-states gives it more room."
-        }
-        Exit::Vacuous if findings.outcome.sums.updates == 0 => "Vacuous: no update was made.",
-        Exit::Vacuous => {
+             scenario has not: more clients, more updates (--set updates=2), longer pauses.",
+        ),
+        Exit::Violated => (Paint::Bad, "A safety property was seen violated, on real servers."),
+        Exit::Deadlock => (Paint::Bad, "Nobody can have the lock any more: no-orphan was seen violated."),
+        Exit::Inconclusive => (
+            Paint::Doubt,
+            "Nothing was seen, but the checker could not decide everything. --max-states gives it more room.",
+        ),
+        Exit::Vacuous if findings.outcome.sums.updates == 0 => (Paint::Doubt, "Vacuous: no update was made."),
+        Exit::Vacuous => (
+            Paint::Doubt,
             "Vacuous: no fault fell into a held lease, so nothing was put to the test. Run longer, or with a higher \
-             --pause-rate."
-        }
-        Exit::Holds => "Nothing was seen that the checker forbids, and faults fell into held leases.",
+             --pause-rate.",
+        ),
+        Exit::Holds => (Paint::Good, "Nothing was seen that the checker forbids, and faults fell into held leases."),
         Exit::Bug
         | Exit::Usage
         | Exit::Input
         | Exit::Absent
-        | Exit::Deadlock
         | Exit::Different
         | Exit::Diverged
         | Exit::NotReproduced
-        | Exit::NotReplayable => exit.says(),
-    };
-    let colour = match exit {
-        Exit::Holds => Paint::Good,
-        Exit::Inconclusive | Exit::Vacuous => Paint::Doubt,
-        Exit::Violated | Exit::Unexpected => Paint::Bad,
-        Exit::Bug
-        | Exit::Usage
-        | Exit::Input
-        | Exit::Absent
-        | Exit::Deadlock
-        | Exit::Different
-        | Exit::Diverged
-        | Exit::NotReproduced
-        | Exit::NotReplayable => Paint::Plain,
+        | Exit::NotReplayable => (Paint::Plain, exit.says()),
     };
     page.prose(colour, 0, text);
     if SEEN.into_iter().any(|p| findings.said(p).is_some_and(|said| said.verdict == Verdict::Violated)) {

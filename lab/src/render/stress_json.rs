@@ -29,6 +29,7 @@ struct Whole<'a> {
     refused: u64,
     unanswered: u64,
     short: u64,
+    orphans: Vec<Orphan>,
     acquire_us: Option<Latencies>,
     hold_us: Option<Latencies>,
     faults: Vec<Fault>,
@@ -40,6 +41,12 @@ struct Whole<'a> {
 struct Subject<'a> {
     id: &'a str,
     title: &'a str,
+}
+
+#[derive(Serialize)]
+struct Orphan {
+    lock: usize,
+    server: usize,
 }
 
 #[derive(Serialize)]
@@ -121,6 +128,7 @@ pub(crate) fn text(findings: &Findings) -> String {
         refused: sums.refused,
         unanswered: sums.unanswered,
         short: outcome.short,
+        orphans: outcome.orphans.iter().map(|(lock, server)| Orphan { lock: *lock, server: *server }).collect(),
         acquire_us: latencies(&sums.acquire),
         hold_us: latencies(&sums.hold),
         faults: faults.collect(),

@@ -89,6 +89,8 @@ pub(crate) struct Outcome {
     pub(crate) elapsed: Duration,
     /// By how many writes the accounts are short of what was written to them: each write adds one.
     pub(crate) short: u64,
+    /// The locks that stand without end when all workers have left: which lock, on which server.
+    pub(crate) orphans: Vec<(usize, usize)>,
 }
 
 /// Where the workers work.
@@ -179,6 +181,22 @@ impl Site {
         Ok(short)
     }
 
+    /// The locks that stand without end. Where entries say themselves when they end, none does.
+    fn orphans(&self) -> Result<Vec<(usize, usize)>, redis::RedisError> {
+        let mut orphans = Vec::new();
+        for (server, url) in self.addresses.locks.iter().enumerate() {
+            let mut connection = Client::open(url.as_str())?.get_connection_with_timeout(LONGEST_GRACE)?;
+            for (lock, words) in self.words.iter().enumerate() {
+                let left: i64 = connection.pttl(&words.names.key)?;
+                // −1: there is one, without an end.
+                if left == -1 && !self.policy.keeps_expiry_in_value() {
+                    orphans.push((lock, server));
+                }
+            }
+        }
+        Ok(orphans)
+    }
+
     /// Removes the keys of the run.
     fn clear(&self) {
         let accounts = self.accounts.iter().map(|account| account.key.clone()).collect::<Vec<_>>();
@@ -240,7 +258,8 @@ pub(crate) fn run(
     let elapsed = begin.elapsed().min(plan.duration);
     let outcome = done.and_then(|()| {
         let short = site.short().map_err(|error| error.to_string())?;
-        Ok(Outcome { sums: ledger.close(), elapsed, short })
+        let orphans = site.orphans().map_err(|error| error.to_string())?;
+        Ok(Outcome { sums: ledger.close(), elapsed, short, orphans })
     });
     site.clear();
     outcome

@@ -148,6 +148,22 @@ fn a_run_is_drawn() {
 }
 
 #[test]
+fn what_was_seen_is_told_though_it_cannot_be_drawn() {
+    let done = lab(&["stress", "pause-clocked", "--for", "300ms", "--plot", "/nowhere/run.svg"]);
+    assert_eq!(done.code, Some(1));
+    assert!(done.out.contains("  updates ") && done.err.contains("cannot write /nowhere/run.svg"), "{}", done.out);
+}
+
+#[test]
+fn a_lock_that_nobody_frees_is_told_at_the_end() {
+    let (code, found) = stress_until(&["setnx-no-ttl", "--kill", "2%"], |found| in_lease(found, "crash") > 0);
+    assert_eq!((code, found["verdict"].as_str()), (11, Some("deadlock")), "{found}");
+    assert_eq!(found["orphans"], serde_json::json!([{"lock": 0, "server": 0}]));
+    let (_, found) = stress_until(&["setnx-with-ttl", "--kill", "2%"], |found| in_lease(found, "crash") > 0);
+    assert_eq!(found["orphans"], serde_json::json!([]), "the TTL frees it");
+}
+
+#[test]
 fn ctrl_c_ends_it_and_tells_what_was_seen() {
     let folder = Folder::new();
     let mut stress = command(&["stress", &own(&folder, "clocked", ""), "--for", "10m", "--format", "json"]);
